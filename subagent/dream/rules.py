@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import quote
 
 from memex.store.paths import parse
 from memex.subagent.dream.edits import EditChange, FileEdit, Group, fitting, split_lines
@@ -21,6 +22,7 @@ _SLUG = re.compile(r"[^\w]+")
 _STAMP_DAY = re.compile(
     r"\(\d{4}-\d\d-\d\d(?=(?:, (?:due|still true) \d{4}-\d\d-\d\d)*\)(?:[ \t]+\[\[[^\[\]\n]+\]\])*[ \t]*$)"
 )
+_NOT_PLAIN = re.compile(r"[ %#()<>]")  # in the destination of a Markdown link
 _LINK = re.compile(r"\[\[[^\[\]\n]+\]\]")
 
 Refused = Collection[tuple[str, str, str]]  # kinds, paths and lines that a person rejected, or took back
@@ -236,7 +238,7 @@ def _followed(state: MountState, signal: Signal) -> Group | None:
     page, raw = state.pages[path], signal.link[0]
     line, nth, count = _line_at(page.text, start)
     new_link = _new_link(page, raw, state.pages[place])
-    if new_link is None or line.count(raw) != 1:
+    if new_link is None:
         return None
     change = EditChange("line", line, line.replace(raw, new_link), nth, count)
     why = f"The file that the link names stands at {place} now."
@@ -267,15 +269,14 @@ def _new_link(page: DreamPage, raw: str, target: DreamPage) -> str | None:
     if wiki is not None:
         return f"{wiki[1]}{target.target}{wiki[3] or ''}{wiki[4] or ''}{wiki[5]}"
     markdown_link = re.fullmatch(r"(\[[^\[\]\n]*\]\()([^()\s#]+)(#[^()\s]*)?(\))", raw)
-    if markdown_link is None or "%" in markdown_link[2] or " " in target.target:
+    if markdown_link is None:
         return None
     folder = parse(page.path).relative.split("/")[:-1]
     place = parse(target.path).relative.split("/")
     while folder and len(place) > 1 and folder[0] == place[0]:
         folder, place = folder[1:], place[1:]
-    return (
-        f"{markdown_link[1]}{'../' * len(folder)}{'/'.join(place)}{markdown_link[3] or ''}{markdown_link[4]}"
-    )
+    written = _NOT_PLAIN.sub(lambda found: quote(found[0]), "/".join(place))
+    return f"{markdown_link[1]}{'../' * len(folder)}{written}{markdown_link[3] or ''}{markdown_link[4]}"
 
 
 def _linked(state: MountState, signal: Signal) -> Group | None:

@@ -63,6 +63,10 @@ _LETTER = re.compile(r"[^\W\d_]")
 _PRONOUN = re.compile(
     r"(?:he|she|it|they|his|her|its|their|this|that|these|those|er|sie|es|il|elle|él|ella)\b", re.IGNORECASE
 )
+# Links and pictures that mean something else, or nothing, in a page of another folder.
+_LEADS_FROM_HERE = re.compile(
+    r"\]\((?!<?(?:https?://|mailto:))|\[\[#|(?:href|src)\s*=(?!\s*[\"']?(?:https?://|mailto:))", re.IGNORECASE
+)
 _UNTIL = re.compile(r"\b(?:until|till|bis|jusqu'au|hasta)\b[^()]{0,40}\((\d{4}-\d\d-\d\d)\)", re.IGNORECASE)
 _RELATIVE = re.compile(
     r"\b(?:today|tomorrow|yesterday|tonight|heute|morgen|gestern|hoy|ayer|mañana|hier|demain)\b",
@@ -137,7 +141,11 @@ def _duplicates(state: MountState) -> Iterator[Signal]:
         line for line in state.lines if not (line.is_listed or line.is_nested) and _is_statement(line)
     ]
     for same in _grouped(candidates, lambda line: (line.literal, line.is_done, line.due)):
-        for group in _in_one_context(state, same):
+        groups = list(_in_one_context(state, same))
+        memory = [line for line in same if is_statement_file(line.path)]
+        if memory and not groups and state.is_new(*(line.path for line in same)):
+            yield Signal("said_again", tuple(same), note="said on several pages")
+        for group in groups:
             days = {line.day for line in group} - {None}
             if not state.is_new(*(line.path for line in group)):
                 continue
@@ -250,7 +258,7 @@ def _tasks(state: MountState) -> Iterator[Signal]:
     """Yield open tasks: those that are done elsewhere, with the line that says so first, and old ones."""
     done: defaultdict[str, list[PageLine]] = defaultdict(list)
     for line in state.lines:
-        if line.is_done and (task := task_key(line)):
+        if _says_done(line) and (task := task_key(line)):
             done[task].append(line)
     for line in state.lines:
         if not line.is_open or line.is_nested:
@@ -271,6 +279,14 @@ def _tasks(state: MountState) -> Iterator[Signal]:
             yield Signal("expired", (line,), note=f"held until {until[1]}")
 
 
+def _says_done(line: PageLine) -> bool:
+    """Return whether a line says that a task is done: by its place, or a statement of memory by its words."""
+    if line.is_done or line.box is not None or line.day is None or not is_statement_file(line.path):
+        return line.is_done
+    said = extract_statements(line.text).statements
+    return len(said) == 1 and said[0].kind == "done" and is_sure(said[0], None) and not is_hedged(line.text)
+
+
 def task_key(line: PageLine) -> str | None:
     """Return what task a line is about, whether it is done or not."""
     return subject_of("pending", line.text)
@@ -278,7 +294,7 @@ def task_key(line: PageLine) -> str | None:
 
 def is_done_by(state: MountState, task: PageLine, end: PageLine) -> bool:
     """Return whether a line says for certain that a task is done: the same one of the same person, and no older."""
-    if not end.is_done or task_key(end) != task_key(task) or not _is_of_one_person(state, task, end):
+    if not _says_done(end) or task_key(end) != task_key(task) or not _is_of_one_person(state, task, end):
         return False
     if end.due != task.due and None not in (end.due, task.due):
         return False
@@ -343,15 +359,32 @@ def _long_pages(state: MountState) -> Iterator[Signal]:
     for page in state.pages.values():
         if len(page.text) > MAX_PAGE_CHARS:
             note = f"{len(page.text):,} characters"
-            yield Signal("split" if can_be_split(page) else "long_page", places=(page.path,), note=note)
+            kind: SignalKind = "split" if _can_be_split(state, page) else "long_page"
+            yield Signal(kind, places=(page.path,), note=note)
 
 
-def can_be_split(page: DreamPage) -> bool:
-    """Return whether sections of a page can become pages in one proposal, with nothing changed."""
+def _can_be_split(state: MountState, page: DreamPage) -> bool:
+    """Return whether sections of a page can become pages in one proposal, and all links lead where they did."""
     starts = [heading.start for heading in page.document.headings if heading.level == 2]
-    is_plain = not (page.has_front_matter or page.has_definitions or "](" in page.text)
+    is_plain = not (page.has_front_matter or page.has_definitions or _LEADS_FROM_HERE.search(page.text))
     sections = sum(end - start >= LEAST_SECTION_CHARS for start, end in pairwise([*starts, len(page.text)]))
-    return is_plain and 1 < sections < MAX_FILES and not is_statement_file(page.path)
+    is_long = 1 < sections < MAX_FILES and not is_statement_file(page.path)
+    return is_plain and is_long and not _is_linked_inside(state, page)
+
+
+def _is_linked_inside(state: MountState, page: DreamPage) -> bool:
+    """Return whether a link of the mount leads to a place that would move with its section.
+
+    Headings of level 2 stay, with a link to their section.
+    """
+    stay = {links.key(heading.title) for heading in page.document.headings if heading.level <= 2}
+    keys = {*links.path_keys(parse(page.path).relative), links.key(page.path)}
+    return any(
+        link.anchor and not keys.isdisjoint(link.targets) and links.key(link.anchor) not in stay
+        for other in state.pages.values()
+        if not keys.isdisjoint(other.link_keys)
+        for link in links.parse(other.text, parse(other.path).relative, other.document)
+    )
 
 
 def _names(state: MountState) -> Iterator[Signal]:

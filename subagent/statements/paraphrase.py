@@ -10,6 +10,7 @@ Every other word counts, in its order: `may` and `must`, `work` and `home`, `liv
 
 import re
 from itertools import takewhile
+from unicodedata import normalize
 
 from memex.subagent.statements.secrets.statement import names_secret
 from memex.subagent.statements.subjects import APOSTROPHES, normal_form
@@ -32,6 +33,9 @@ _DAY = re.compile(
 )
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u2011](?=[^\W\d_])")
 _END_MARK = re.compile(r"(?<=[\w)\"'])\.$|(?<=[^\W\d_]{2})!$")
+_CONTRACTED = re.compile(
+    r"(?<=\b(?:do|is))n't\b|(?<=\b(?:did|are|was|has))n't\b|(?<=\b(?:does|have|were))n't\b"
+)
 _THE_USER = re.compile(r"\b[Tt]he (?=user\b)")
 _VERB_ENDING = re.compile(r"(?<=[^aeiou])ies$|(?<=ch|sh|ss|zz)es$|(?<=[xo])es$|(?<=[^sui])s$")
 
@@ -56,11 +60,13 @@ def literal_form(text: str) -> tuple[str, ...]:
     """Return the words of a statement as they are written, by which one line may stand for another that goes.
 
     Only these say nothing: the case of the first letter, a full stop or an exclamation mark behind the last word,
-    hyphens between letters, curly quotes, and who speaks. Of code and of secrets each character counts.
+    hyphens between letters, curly quotes, how a letter is composed, `don't` for `do not`, and who speaks. Of code
+    and of secrets each character counts.
     """
     if "`" in text or names_secret(text):
         return (text,)
-    plain = _END_MARK.sub("", " ".join(text.translate(APOSTROPHES).split()))
+    plain = _END_MARK.sub("", " ".join(normalize("NFC", text).translate(APOSTROPHES).split()))
+    plain = _CONTRACTED.sub(" not", plain)
     first, *rest = _HYPHEN.sub(" ", _THE_USER.sub("", plain)).split() or [""]
     if first.isalpha() and (first[1:].islower() or not first[1:]):
         first = first.lower()

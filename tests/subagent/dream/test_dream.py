@@ -31,10 +31,10 @@ def kinds(texts: dict[str, str], **more: object) -> dict[str, int]:
     return count_signals(find_signals(state_of(texts, **more), ANALYZER))
 
 
-def dreamt(texts: dict[str, str]) -> dict[str, str]:
+def dreamt(texts: dict[str, str], **more: object) -> dict[str, str]:
     """Apply all that dreams propose until nothing comes."""
     for _ in range(12):
-        state = state_of(texts)
+        state = state_of(texts, **more)
         plan = plan_by_rules(state, find_signals(state, ANALYZER))
         if not plan.groups:
             return texts
@@ -290,6 +290,40 @@ def test_a_long_page_becomes_a_page_for_each_heading() -> None:
     assert after["user/big/part-3.md"] == sections.split("## Part 4")[0][sections.index("## Part 3") :]
 
 
+@pytest.mark.parametrize(
+    ("inside", "elsewhere", "is_split"),
+    [
+        ("[site](https://example.org/a) [mail](mailto:a@example.org) [[plan]]", "", True),
+        ("", "[[big#Part 3]] [part](big.md#part-3)", True),  # the heading stays, and leads to the section
+        ("[plan](plan.md)", "", False),
+        ("[plan](<plan.md>)", "", False),
+        ("![map](map.png)", "", False),
+        ("[below](#part-5)", "", False),
+        ("[[#Part 5]]", "", False),
+        ("[plan][1]\n\n[1]: plan.md", "", False),
+        ('<a href="plan.md">plan</a>', "", False),
+        ("[[big#Detail]]", "", False),
+        ("", "[[big#Detail]]", False),
+        ("", "[part](big.md#detail)", False),
+        ("", "[part][1]\n\n[1]: big.md#detail", False),
+    ],
+)
+def test_a_page_is_split_only_where_all_links_still_lead_where_they_did(
+    inside: str, elsewhere: str, *, is_split: bool
+) -> None:
+    """Links of the page to what stands beside it or in it, and links of other pages to headings that move."""
+    sections = "".join(f"## Part {number}\n\n{'Some words of prose. ' * 300}\n\n" for number in range(6))
+    texts = {
+        "user/big.md": f"# Big\n\n{sections}### Detail\n\n{inside}\n",
+        "user/plan.md": "# Plan\n",
+        "user/other.md": f"# Other\n\n{elsewhere}\n",
+    }
+
+    found = kinds(texts)
+
+    assert (found.get("split"), found.get("long_page")) == ((1, None) if is_split else (None, 1))
+
+
 def filed(*told: str, **more: object) -> list[str]:
     """Return which statements of journal entries are filed; each entry was said a day after the one before."""
     entries = [
@@ -365,15 +399,24 @@ def test_a_moved_link_follows_its_file() -> None:
     """In a list, in prose and as a Markdown link; one that could mean two files is listed."""
     texts = {
         "user/a.md": "# A\n\nSee [[old plan]] for it.\n\n- [the plan](old-plan.md#now) (2026-01-01)\n- [[gone]]\n",
+        "user/b/c.md": "[one](a%20map.md#x) and [[b/old plan]], again [[b/old plan]].\n",
         "user/plans/new.md": "# New\n",
+        "user/maps/the map.md": "# Map\n",
     }
-    state = state_of(texts, moved={"old-plan": "user/plans/new.md"})
+    moved = {
+        "old-plan": "user/plans/new.md",
+        "b/old-plan": "user/plans/new.md",
+        "b/a-map": "user/maps/the map.md",
+    }
+    state = state_of(texts, moved=moved)
 
     plan = plan_by_rules(state, find_signals(state, ANALYZER))
     after = verify(state, plan.groups)
 
     assert "See [[plans/new]] for it." in after["user/a.md"]
     assert "- [the plan](plans/new.md#now) (2026-01-01)" in after["user/a.md"]
+    after = dreamt(texts, moved=moved)
+    assert after["user/b/c.md"] == "[one](../maps/the%20map.md#x) and [[plans/new]], again [[plans/new]].\n"
     assert [one.kind for one in plan.listed] == ["broken_link"]
 
 
