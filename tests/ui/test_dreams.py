@@ -51,10 +51,8 @@ def test_a_proposal_is_made_applied_and_taken_back(site: Site) -> None:
     assert read.json()["content"] == FILES["user/notes.md"]
 
 
-def test_a_group_that_was_held_back_has_a_button_of_its_own(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Beside the figures with all groups."""
+def test_a_group_that_was_held_back_can_only_be_rejected(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands beside the figures with all groups."""
     monkeypatch.setattr(gate, "MAX_GROWTH", -1.0)  # nothing passes
     api = make_dirt(site)
     alice = site.visitor(bound_to="alice")
@@ -64,11 +62,11 @@ def test_a_group_that_was_held_back_has_a_button_of_its_own(
     [proposal] = api.get("/v1/dreams").json()["proposals"]
     form = {"proposal": proposal["proposal_id"], "mount": "user"}
     waiting = alice.get("/ui/review/dreams")
-    alice.post("/ui/review/dreams/decide", form | {"decision": "held 1"})
+    alice.post("/ui/review/dreams/decide", form | {"decision": "reject 1"})
 
-    assert "Apply although it did not pass" in waiting.text
+    assert 'value="apply 1"' not in waiting.text
     assert "With the groups that did not pass, contexts keep 100.0 %" in waiting.text
-    assert "Take it back" in alice.get("/ui/review/dreams").text
+    assert "rejected" in alice.get("/ui/review/dreams").text
 
 
 @pytest.mark.slow

@@ -44,10 +44,9 @@ class Dreams(UserCalls):
         decision: Decision,
         groups: Sequence[int] | None = None,
         *,
-        held: bool = False,
         tool_call_id: str | None = None,
     ) -> DecidedGroups:
-        """Apply, reject or revert groups of a proposal; by default all. `held` applies those held back."""
+        """Apply, reject or revert groups of a proposal; by default all."""
 
     @operation("dream_choose")
     async def choose(

@@ -242,6 +242,8 @@ async def test_who_may_not_write_decides_nothing(service: Service, caller_of: Ca
     await write_each(service, admin, {path.replace("user", "shared"): text for path, text in DIRT.items()})
     made = (await RUN.call(service, admin, {"mount": "shared"})).proposal
     assert made is not None
+    # The heading of the only task to do goes with it, and is no statement that a context would lose.
+    assert [group.state for group in made.groups] == ["open"]
 
     for decision in ("apply", "reject", "revert"):
         with pytest.raises(ReadOnlyMount):
@@ -363,10 +365,10 @@ async def test_what_the_copy_says_anew_is_embedded_before_it_is_asked(
     assert missing == [0, 0]
 
 
-async def test_a_person_may_apply_a_group_that_was_held_back(
+async def test_what_the_questions_held_back_is_applied_by_nobody(
     service: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The figures with all groups are shown; only named groups with `held` are applied, and can be taken back."""
+    """The figures with all groups are shown; a group that is named is not applied either, and may be rejected."""
     monkeypatch.setattr(gate, "MAX_GROWTH", -1.0)  # nothing passes
     await write_each(service, alice, DIRT)
     made = (await RUN.call(service, alice, {})).proposal
@@ -376,13 +378,10 @@ async def test_a_person_may_apply_a_group_that_was_held_back(
     assert made.gate.with_held.kept_share == 1.0
     assert await decide(service, alice, made.proposal_id, "apply") == {}
     assert await decide(service, alice, made.proposal_id, "apply", groups=[1]) == {1: "held"}
-    with pytest.raises(ValidationFailed):
-        await decide(service, alice, made.proposal_id, "apply", held=True)
-    assert await decide(service, alice, made.proposal_id, "apply", groups=[1], held=True) == {1: "applied"}
-    assert "tea" not in (await texts(service, alice, "user/notes.md"))["user/notes.md"]
-    assert await decide(service, alice, made.proposal_id, "revert") == {1: "reverted"}
+    assert "tea" in (await texts(service, alice, "user/notes.md"))["user/notes.md"]
+    assert await decide(service, alice, made.proposal_id, "reject", groups=[1]) == {1: "rejected"}
     again = (await RUN.call(service, alice, {})).proposal
     assert again is not None
     earlier = (await SHOW.call(service, alice, {"proposal_id": made.proposal_id})).proposal
-    assert [group.state for group in earlier.groups] == ["reverted", "outdated"]
+    assert [group.state for group in earlier.groups] == ["rejected", "outdated"]
     assert {group.state for group in again.groups} == {"held"}

@@ -110,17 +110,9 @@ async def show(session: CommandSession, proposal_id: ProposalId) -> CommandOutpu
 
 
 @user_command
-async def apply(
-    session: CommandSession,
-    proposal_id: ProposalId,
-    groups: Groups = None,
-    held: Annotated[
-        bool,
-        typer.Option("--held", help="Apply the named groups also where they did not pass the questions."),
-    ] = False,
-) -> CommandOutput:
+async def apply(session: CommandSession, proposal_id: ProposalId, groups: Groups = None) -> CommandOutput:
     """Apply groups of a proposal, each in a commit of its own."""
-    return await _decide(session, proposal_id, "apply", groups, held=held)
+    return await _decide(session, proposal_id, "apply", groups)
 
 
 @user_command
@@ -168,9 +160,9 @@ async def pause(
 
 
 async def _decide(
-    session: CommandSession, proposal_id: str, decision: str, groups: list[int] | None, *, held: bool = False
+    session: CommandSession, proposal_id: str, decision: str, groups: list[int] | None
 ) -> CommandOutput:
-    given = {"proposal_id": proposal_id, "decision": decision, "groups": groups or None, "held": held}
+    given = {"proposal_id": proposal_id, "decision": decision, "groups": groups or None}
     done = await session.call("dream_decide", given)
 
     def show(screen: Screen) -> None:
@@ -235,14 +227,8 @@ def _show_proposal(
             screen.paragraph(
                 f"{TITLES.get(signal['kind'], signal['kind'])}: ", (places, "cyan"), f"  {signal['note']}"
             )
-    open_, held = (
-        [str(group["group"]) for group in proposal["groups"] if is_kept and group["state"] == state]
-        for state in ("open", "held")
-    )
+    open_ = [str(group["group"]) for group in proposal["groups"] if is_kept and group["state"] == "open"]
     if open_:
         screen.line()
         for title, decision in (("To apply: ", "apply"), ("To reject: ", "reject")):
             screen.line((title, "dim"), session.command("dream", decision, proposal["proposal_id"], *open_))
-    if held:
-        applying = session.command("dream", "apply", proposal["proposal_id"], *held, "--held")
-        screen.line(("To apply what is held: ", "dim"), applying)

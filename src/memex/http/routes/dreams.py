@@ -48,9 +48,6 @@ class DecideGroupsBody(RequestBody):
 
     decision: Decision
     groups: Annotated[list[int] | None, Field(max_length=40, description="By default all.")] = None
-    held: Annotated[bool, Field(description="Apply `groups` also where they did not pass the questions.")] = (
-        False
-    )
 
 
 class ChooseBody(RequestBody):

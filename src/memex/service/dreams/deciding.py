@@ -55,23 +55,20 @@ async def apply(
     stored: StoredProposal,
     parts: Sequence[int],
     now: datetime,
-    *,
-    held: bool = False,
 ) -> list[DecidedGroup]:
     """Apply groups one after the other; what does not fit any more is left out, and said to be outdated.
 
-    With `held`, which a person alone may decide, also those that did not pass the questions.
+    What did not pass the questions is applied by nobody.
     """
     done = []
     for part in parts:
         rows = stored.parts()[part]
         state = rows[0]["state"]
-        if (state == "open" or (held and state == "held")) and not stored.is_expired:
+        if state == "open" and not stored.is_expired:
             done.append(await _apply(service, caller, stored, part, rows, now))
         else:
             why = "expired" if stored.is_expired and state in ("open", "held") else state
-            asks = "It did not pass the questions: `held` applies it anyway."
-            detail = asks if why == "held" else f"It is {why}."
+            detail = "It did not pass the questions." if why == "held" else f"It is {why}."
             done.append(
                 DecidedGroup(group=part, state=state, tool_call_id=rows[0]["tool_call_id"], detail=detail)
             )

@@ -44,7 +44,7 @@ SHORT_CONTEXT = 2_000  # characters; of a shorter one the growth is counted as i
 SENTENCES = (SENTENCE, WEAK_SENTENCE)
 MAX_ROUNDS = 6  # in which groups are taken out
 
-_HEAD = re.compile(r"\[[0-9a-z]{4}\] |</?memory-")  # what says where lines stand
+_HEAD = re.compile(r"\[[0-9a-z]{4}\] |</?memory-|#{1,6} ")  # what says where statements stand
 
 Contexts = list[
     tuple[int, list[str]]

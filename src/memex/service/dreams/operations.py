@@ -63,7 +63,6 @@ class DecideArguments(ShowArguments):
 
     decision: Decision
     groups: Annotated[list[int], Field(max_length=40)] | None = None
-    held: bool = False
 
 
 class ChooseArguments(MountArguments):
@@ -178,14 +177,12 @@ async def _decide(call: OperationCall, arguments: DecideArguments) -> LoggedAnsw
     service, caller = call.service, call.caller
     if (first := await call.log.first_result()) is not None:
         return LoggedAnswer(DecidedGroups.model_validate(first), None)
-    if arguments.held and (arguments.decision != "apply" or not arguments.groups):
-        raise ValidationFailed("`held` needs the decision `apply` and the numbers of the groups in `groups`.")
     stored = await find_proposal(service, caller, arguments.proposal_id, call.now)
     call.access.writable_scope_of(_page_of(call.access.by_id[stored.scope_id].mount))
     states = {"apply": ("open",), "reject": ("open", "held"), "revert": ("applied",)}[arguments.decision]
     parts = deciding.chosen_parts(stored, arguments.groups, states)
     if arguments.decision == "apply":
-        groups = await deciding.apply(service, caller, stored, parts, call.now, held=arguments.held)
+        groups = await deciding.apply(service, caller, stored, parts, call.now)
     elif arguments.decision == "reject":
         groups = await deciding.reject(service, caller, stored, parts, call.now)
     else:

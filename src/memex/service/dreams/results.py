@@ -34,8 +34,7 @@ class GroupResult(ResultPart):
     """Edits that are applied together or not at all.
 
     `removed` are lines that go, as `path@version:start-end`, and `kept` says of each what stays in its place. In
-    the state `held` the edits did not pass the questions that were asked before and after: they are applied only
-    by a decision that says `held`.
+    the state `held` the edits did not pass the questions that were asked before and after, and are never applied.
     """
 
     group: int

@@ -44,12 +44,12 @@ async def run_dream(page: Page) -> Response:
 
 @router.post("/decide")
 async def decide_group(page: Page) -> Response:
-    """Apply, reject or revert one group of a proposal; `held` applies one that was held back."""
+    """Apply, reject or revert one group of a proposal."""
     decision, _, group = page.form.get("decision", "").partition(" ")
-    if decision not in ("apply", "held", "reject", "revert") or not group.isdecimal():
+    if decision not in ("apply", "reject", "revert") or not group.isdecimal():
         raise ValidationFailed("The form names no decision.", hint="Load the page again.")
-    given = {"proposal_id": page.form.get("proposal", ""), "groups": [int(group)], "held": decision == "held"}
-    await page.call("dream_decide", given | {"decision": "apply" if decision == "held" else decision})
+    given = {"proposal_id": page.form.get("proposal", ""), "groups": [int(group)], "decision": decision}
+    await page.call("dream_decide", given)
     return page.redirect(PATH, mount=page.form.get("mount") or None)
 
 
