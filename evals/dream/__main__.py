@@ -24,6 +24,7 @@ from memex.subagent.dream.signals import find_signals
 from memex.subagent.dream.verify import core, verify
 
 KINDS = ("duplicate", "superseded", "task_done", "moved_link")
+LISTED: dict[str, str] = {"said_again": "duplicate", "contradiction": "superseded"}
 MAX_DREAMS = 40
 
 
@@ -46,18 +47,29 @@ def memories() -> Iterator[tuple[str, dict[str, str]]]:
         yield vault.name.removesuffix(".tar.gz"), texts
 
 
-def changed_lines(memory: DirtyMemory) -> Counter[tuple[str, str]]:
-    """Return the lines that dreams would change, with the kind of the edit, until nothing more comes."""
+def changed_lines(memory: DirtyMemory) -> tuple[Counter[tuple[str, str]], set[tuple[str, str]]]:
+    """Return the lines that dreams would change, with the kind of the edit, until nothing more comes.
+
+    Also those that are only listed, with the kind of the edit that they might have had.
+    """
     found: Counter[tuple[str, str]] = Counter()
+    listed: set[tuple[str, str]] = set()
     for _ in range(MAX_DREAMS):
         state = memory.state()
-        plan = plan_by_rules(state, find_signals(state, Analyzer()))
+        signals = find_signals(state, Analyzer())
+        listed |= {
+            (LISTED[signal.kind], line.raw)
+            for signal in signals
+            if signal.kind in LISTED
+            for line in signal.lines
+        }
+        plan = plan_by_rules(state, signals)
         if not plan.groups:
             break
         for edit in (edit for group in plan.groups for edit in group):
             found.update((edit.kind, change.old) for change in edit.changes if change.does == "line")
         memory.texts |= verify(state, plan.groups)
-    return found
+    return found, listed
 
 
 def main() -> None:
@@ -73,7 +85,7 @@ def main() -> None:
         help="Only compare what so many chats of BEAM, and the vaults, answer before and after all dreams.",
     )
     asked = parser.parse_args()
-    right, missed, wrong, own = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    right, missed, listed, wrong, own = (Counter[str]() for _ in range(5))
     try:
         if asked.unhurt is not None:
             logging.configure("warning")
@@ -83,30 +95,32 @@ def main() -> None:
     except MemexError as error:
         raise SystemExit(f"{error.message} {error.hint or ''}") from None
     for name, texts in soiled:
-        clean = changed_lines(DirtyMemory(dict(texts)))
+        clean, _ = changed_lines(DirtyMemory(dict(texts)))
         own.update(kind for kind, _ in clean.elements())
         if asked.show:
             for kind, line in clean:
                 print(f"own     {kind:12} {name}: {line}")  # noqa: T201  # its output
         for memory in _soiled(name, texts, asked):
-            found = {(kind, _said(line)) for kind, line in changed_lines(memory)}
+            changes, told = changed_lines(memory)
+            found, named = ({(kind, _said(line)) for kind, line in lines} for lines in (changes, told))
             for kind in KINDS:
                 for lines in memory.dirt.get(kind, ()):
                     is_found = any((kind, _said(line)) in found for line in lines)
                     (right if is_found else missed)[kind] += 1
+                    listed[kind] += not is_found and any((kind, _said(line)) in named for line in lines)
                     if asked.show and not is_found:
                         print(f"missed  {kind:12} {name}: {lines[0]}")  # noqa: T201  # its output
                 for line in memory.look_alikes.get(kind, ()):
                     if changed := [one for one in KINDS if (one, _said(line)) in found]:
                         wrong[kind] += 1
                         print(f"wrong   {kind:12} {name}: {changed} {line}")  # noqa: T201  # its output
-    print("kind          right missed  wrong precision  recall   own")  # noqa: T201  # its output
+    print("kind          right missed listed  wrong precision  recall   own")  # noqa: T201  # its output
     for kind in KINDS:
         precision = right[kind] / max(1, right[kind] + wrong[kind])
         recall = right[kind] / max(1, right[kind] + missed[kind])
         print(  # noqa: T201  # its output
-            f"{kind:12} {right[kind]:6} {missed[kind]:6} {wrong[kind]:6} {precision:9.3f} {recall:7.3f}"
-            f" {own[kind]:5}"
+            f"{kind:12} {right[kind]:6} {missed[kind]:6} {listed[kind]:6} {wrong[kind]:6} {precision:9.3f}"
+            f" {recall:7.3f} {own[kind]:5}"
         )
 
 

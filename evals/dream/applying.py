@@ -1,10 +1,24 @@
-"""Dreams until nothing more is proposed: all of it is applied."""
+"""Dirt in the memory of a running service, and dreams until nothing more is proposed: all of it is applied."""
 
+import re
 from collections import Counter
 
 from memex.api.dreams import Dreams
+from memex.api.memex import UserMemory
 
 MAX_DREAMS = 100
+SAID_AGAIN = "user/notes-9.md"
+EACH = 5  # of the statements of a memory, one in so many is said twice
+_STAMPED = re.compile(r"^- (?:\[.\] )?\S.*\(\d{4}-\d\d-\d\d\).*$", re.MULTILINE)
+
+
+async def say_twice(memory: UserMemory) -> None:
+    """Write some statements of a memory once more, word for word and with their day, into another page."""
+    said: list[str] = []
+    for file in (await memory.list("user/")).files:
+        said += _STAMPED.findall((await memory.read(file.path)).content)
+    again = "\n".join(said[::EACH])
+    await memory.write(SAID_AGAIN, f"# Notes\n\n## Notes\n\n{again}\n")
 
 
 async def dream_until_none(dreams: Dreams) -> Counter[str]:

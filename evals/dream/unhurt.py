@@ -10,7 +10,7 @@ from memex.evals.retrieval.evaluation import RetrievalOptions, run_suite
 from memex.evals.told.__main__ import measure
 from memex.evals.told.chats import SETS
 from memex.evals.told.measure import figures_table, to_markdown
-from memex.evals.told.play import DREAMT, EMBEDDERS
+from memex.evals.told.play import DREAMT, EMBEDDERS, SAID_TWICE
 
 
 async def compare_before_and_after(root: Path, chats: int) -> None:
@@ -18,7 +18,9 @@ async def compare_before_and_after(root: Path, chats: int) -> None:
     beam = SETS["beam"]
     told = beam.load(root)[:chats]
     if told:
-        ways = await measure(told, list(EMBEDDERS), ["indexed", DREAMT], beam.budgets, at_a_time=2)
+        ways = await measure(
+            told, list(EMBEDDERS), ["indexed", SAID_TWICE, DREAMT], beam.budgets, at_a_time=2
+        )
         print(to_markdown(figures_table(f"{beam.title}, {len(told)} chats", ways, beam.budgets)))  # noqa: T201
     before = await run_suite("vaults", root, RetrievalOptions())
     after = await run_suite("vaults", root, RetrievalOptions(dreams=_dream))

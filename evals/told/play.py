@@ -8,22 +8,24 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from memex.api.memex import Memex
 from memex.evals.bench.felt.processes import clean_environment, memex_service
-from memex.evals.dream.applying import dream_until_none
+from memex.evals.dream.applying import dream_until_none, say_twice
 from memex.evals.fixtures.data_folder import temporary_data_folder
 from memex.evals.told.questions import ToldChat, ToldQuestion
 
 Mode = Literal["words", "default"]
-Moment = Literal["at once", "indexed", "dreamt"]
+Moment = Literal["at once", "indexed", "said twice", "dreamt"]
 Count = Callable[[str, ToldQuestion, int, str], None]  # takes who answered, and the context in a budget
 Say = Callable[[str], None]
 
 EMBEDDERS: dict[Mode, str] = {"words": "none", "default": "auto"}
 MOMENTS: tuple[Moment, ...] = ("at once", "indexed")
+SAID_TWICE: Moment = "said twice"
 DREAMT: Moment = "dreamt"
 ACTOR = "told"
 POLL_S = 2.0
@@ -50,6 +52,10 @@ class ToldService:
             for budget in budgets:
                 answer = await memory.context(question.text, budget=budget)
                 count(way, question, budget, answer.context or "")
+
+    async def say_twice(self, chat: ToldChat) -> None:
+        """Put statements of a chat into a second page."""
+        await say_twice(self.client.for_user(chat.user_id, actor=ACTOR))
 
     async def dream(self, chat: ToldChat) -> Counter[str]:
         """Dream and apply until nothing more is proposed; return how many groups were applied, by kind."""
@@ -101,7 +107,8 @@ async def play(
     """Tell a new service all chats and ask their questions.
 
     "At once" is after the last text of a chat, while other chats are still told; "indexed" is when all chats were
-    told and nothing is left to embed; "dreamt" is later, when all proposals of dreams were applied.
+    told and nothing is left to embed; "said twice" is later, when some statements were written into a second page,
+    and "dreamt" when all proposals of dreams were applied behind that.
 
     Args:
         chats: what is told, each by a user of its own.
@@ -122,31 +129,28 @@ async def play(
                     await service.ask(chat, budgets, f"service, {mode}, at once", count)
                 say(f"{mode}: {chat.user_id} was told")
 
-        async def ask_again(chat: ToldChat) -> None:
+        async def ask_again(chat: ToldChat, moment: Moment) -> None:
             async with places:
-                await service.ask(chat, budgets, f"service, {mode}, indexed", count)
+                await service.ask(chat, budgets, f"service, {mode}, {moment}", count)
 
         async def dream(chat: ToldChat) -> None:
             async with places:
                 say(f"{mode}: dreams of {chat.user_id}: {dict(await service.dream(chat))}")
 
-        async def ask_then(chat: ToldChat) -> None:
-            async with places:
-                await service.ask(chat, budgets, f"service, {mode}, {DREAMT}", count)
-
         await _each(tell_and_ask, chats)
         if "indexed" in moments:
             if await service.await_indexed(INDEX_PATIENCE_S):
                 say(f"{mode}: all texts are indexed")
-                await _each(ask_again, chats)
+                await _each(partial(ask_again, moment="indexed"), chats)
             else:
                 say(
                     f"{mode}: not indexed after {INDEX_PATIENCE_S:,.0f} seconds, so these figures are left out"
                 )
-        if DREAMT in moments:
-            await _each(dream, chats)
-            if await service.await_indexed(INDEX_PATIENCE_S):
-                await _each(ask_then, chats)
+        for moment, work in ((SAID_TWICE, service.say_twice), (DREAMT, dream)):
+            if moment in moments:
+                await _each(work, chats)
+                if await service.await_indexed(INDEX_PATIENCE_S):
+                    await _each(partial(ask_again, moment=moment), chats)
 
 
 async def _each(work: Callable[[ToldChat], Coroutine[Any, Any, None]], chats: Sequence[ToldChat]) -> None:
