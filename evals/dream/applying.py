@@ -32,7 +32,7 @@ async def dream_until_none(dreams: Dreams) -> Counter[str]:
         kinds = {group.group: group.kind for group in proposal.groups}
         applied = [kinds[group.group] for group in decided.groups if group.state == "applied"]
         done.update(applied)
-        done["held"] = sum(group.state == "held" for group in proposal.groups)
         if not applied:
+            done.update(f"held: {group.kind}" for group in proposal.groups if group.state == "held")
             break
     return done

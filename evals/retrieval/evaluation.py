@@ -218,9 +218,10 @@ async def _load_part(
     if options.stored_as == "files":
         await _write_files(service, part, callers, progress)
         await _tell(service, callers, options.told)
-        for collection in part.collections if options.dreams else ():
+        if options.dreams is not None:
             api = LocalMemex(service, Principal(tenant_id, "agent"), role="agent")
-            await options.dreams(Dreams(api, CallContext(user_id=collection.user, actor="eval")))
+            for collection in part.collections:
+                await options.dreams(Dreams(api, CallContext(user_id=collection.user, actor="eval")))
     else:
         await _write_beside(service, part, callers, progress, options.stored_as)
         # Once more: what they have beside memory is a scope of its own, which they may read now.
