@@ -8,6 +8,7 @@ import array
 import gc
 import json
 import os
+import selectors
 import signal
 import socket
 import subprocess
@@ -203,7 +204,7 @@ def _door(folder: Path) -> str:
 
 
 def serve(path: str) -> NoReturn:
-    """Take commands at a socket for ever: two forks for each, one that waits and one that is the command."""
+    """Take commands at a socket for ever: a fork for each."""
     from memex.cli.main import command_line
 
     _import_commands(command_line())
@@ -211,24 +212,19 @@ def serve(path: str) -> NoReturn:
         import_module(name)
     _read_tables()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how the waiting ones end
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(path + "~")
     listener.listen(64)
-    listener.settimeout(1)
     parent = os.getppid()
     Path(path + "~").rename(path)  # now it takes connections
-    while True:
-        try:
-            door, _ = listener.accept()
-        except TimeoutError:
-            if os.getppid() != parent:  # the run was killed
-                sys.exit()
-            continue
-        if os.fork() == 0:
-            listener.close()
-            _attend(door)
-        door.close()
+    asking = selectors.DefaultSelector()
+    asking.register(listener, selectors.EVENT_READ)
+    while os.getppid() == parent:  # else the run was killed
+        for key, _ in asking.select(timeout=1):
+            if key.fileobj is listener:
+                _begin(asking, listener.accept()[0])
+            else:
+                _tell_end(asking, key)
 
 
 def _import_commands(group: Any) -> None:
@@ -250,19 +246,37 @@ def _read_tables() -> None:
             load()
 
 
-def _attend(door: socket.socket) -> NoReturn:
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+def _begin(asking: selectors.BaseSelector, door: socket.socket) -> None:
+    """Fork the command that is asked for at this door, and wait for its end beside others."""
     asked, streams, _, _ = socket.recv_fds(door, MESSAGE_BYTES, 3)
     command = os.fork()
     if command == 0:
+        for key in [*asking.get_map().values()]:  # sockets and commands of others
+            os.close(key.fd)
+            if key.data:
+                key.data[1].close()
+        asking.close()
         door.close()
         _become(*json.loads(asked), streams)
-    door.send(str(command).encode())
     for stream in streams:
         os.close(stream)
+    asking.register(os.pidfd_open(command), selectors.EVENT_READ, (command, door))
+    _tell(door, command)
+
+
+def _tell_end(asking: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    """Tell at the door of a command that has ended how it ended."""
+    command, door = key.data
+    asking.unregister(key.fileobj)
+    os.close(key.fd)
     _, status = os.waitpid(command, 0)
-    door.send(str(os.waitstatus_to_exitcode(status)).encode())
-    os._exit(0)
+    _tell(door, os.waitstatus_to_exitcode(status))
+    door.close()
+
+
+def _tell(door: socket.socket, number: int) -> None:
+    with suppress(OSError):  # whoever asked may be gone
+        door.send(str(number).encode())
 
 
 def _become(arguments: list[str], environment: dict[str, str], folder: str, streams: list[int]) -> NoReturn:
