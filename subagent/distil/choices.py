@@ -27,6 +27,27 @@ _OWN = re.compile(
     r"|(?:stored|hosted|kept) (?:in|on|at|under)))"
     r")\b"
 )
+# A note about a thing, or about what the person and others do as a rule: in the present, and with a value, such as
+# a name, a day or a number. A remark about the moment, about the talk or about a condition is none.
+_THING = re.compile(
+    r"(?:(?:The|Der|Die|Das|Le|La|Les|El|Los|Las) |L')"
+    r"(?!(?:above|error|[Pp]robl[eè]ma?|issue|next|last|answer|probability|Fehler|Frage|Antwort|erreur)\b)"
+    r"(?:(?!(?:should|must|if|when)\b)[\w'’.-]{1,40} ){1,6}?"
+    r"(?:(?:is|are)(?! \w+ing\b)|(?:has|have)(?! \w+ed\b)|ist|sind|hat|haben|est|sont|a|ont|son|está|están"
+    r"|tiene|runs?|lives?|costs?|begins?|starts?|ends?|opens?|closes?|expires?|uses?|belongs?|stays?|goes"
+    r"|leaves|läuft|liegt|kostet|beginnt|endet|gehört|coûte|commence|finit|expire|utilise|cuesta|empieza"
+    r"|termina|vence|usa) "
+    r"[^\n]*?(?:\d|\w\.\w|\b(?:every|each|jede[nrs]?|chaque|cada|[A-ZÄÖÜÉ]\w))"
+    r"|(?:We (?:use|host|run|keep|store|deploy|release|ship|pay|charge|bill|meet|rent|sell|support|back up|own)"
+    r"|Wir (?:nutzen|verwenden|betreiben|haben|zahlen|treffen uns|verkaufen|mieten)"
+    r"|Nous (?:utilisons|hébergeons|payons|vendons|louons)|Usamos|Alojamos|Pagamos|Vendemos) "
+)
+_OF_THE_MOMENT = re.compile(
+    r"\b(?:again|still|now|yet|already|just|currently|today|tonight|tomorrow|yesterday|here|this|these|seems?|wrong"
+    r"|fails?|jetzt|gerade|noch|heute|hier|maintenant|encore|ici|ahora|todavía|aquí|you|your|I)\b"
+    r"|[=`\\?\n]|\d/\d",
+    re.IGNORECASE,
+)
 NEAR = 0.8  # of the words of two statements that say the same
 
 # By the name of each message that the model was shown: where a statement begins and ends, and its kind.
@@ -45,8 +66,8 @@ def of_kinds(messages: Sequence[MessageReading], kinds: Collection[StatementKind
     """Return messages with the statements of some kinds alone; of near-equal ones the newest, as said last.
 
     A note that a person begins with `I`, `My` or `Our` is a fact, as one of the kind `profile` is, and so is one
-    that says how a thing is called or where it stands. What begins with a pronoun, such as `She wants them by
-    Thursday.`, is left out.
+    that says how a thing is called, where it stands, or another value of it that lasts. What begins with a pronoun,
+    such as `She wants them by Thursday.`, is left out.
     """
     told: dict[StatementKind, list[frozenset[str]]] = {}
     kept: dict[str, MessageReading] = {}
@@ -57,7 +78,7 @@ def of_kinds(messages: Sequence[MessageReading], kinds: Collection[StatementKind
         own, left = [], []
         for statement in message.statements:
             words = frozenset(normal_form(statement.text))
-            is_own = "profile" in kinds and statement.kind == "note" and _OWN.match(statement.text)
+            is_own = "profile" in kinds and statement.kind == "note" and _is_own(statement.text)
             is_asked = statement.kind in kinds or is_own
             if not is_asked or begins_with_reference(statement.text):
                 left.append(SkippedSpan(statement.start, statement.end, "other"))
@@ -69,6 +90,11 @@ def of_kinds(messages: Sequence[MessageReading], kinds: Collection[StatementKind
         skipped = tuple(sorted((*message.skipped, *left), key=lambda skip: skip.start))
         kept[message.said.link] = replace(message, statements=tuple(own), skipped=skipped)
     return [kept[message.said.link] for message in messages]
+
+
+def _is_own(text: str) -> bool:
+    """Return whether a note tells of the person, of theirs, or a value of a thing that lasts."""
+    return bool(_OWN.match(text) or (_THING.match(text) and not _OF_THE_MOMENT.search(text)))
 
 
 def _are_near(words: frozenset[str], others: frozenset[str]) -> bool:

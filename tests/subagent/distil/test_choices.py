@@ -71,12 +71,22 @@ def test_kinds_are_chosen_and_near_equal_statements_come_once() -> None:
     assert kept[4].skipped == (SkippedSpan(0, len(said[4]), "other"),)
 
 
-def test_what_is_ours_and_how_things_are_called_are_facts() -> None:
-    """In four languages; wishes, calls of code and what happens are none."""
+def test_what_is_ours_and_what_things_are_called_or_hold_are_facts() -> None:
+    """In four languages; wishes, calls of code, what happens and remarks about the moment are none."""
     facts = ["Our staging cluster runs in Frankfurt.", "The backup server is called heron."]
     facts += ["The invoices are stored in S3 under eu-north-1.", "Unser Server steht in Wien."]
     facts += ["Le serveur s'appelle héron.", "El servidor se llama garza."]
-    others = ["Our app needs a login page.", "Our code should be faster.", "The handler is called twice."]
+    facts += ["The contract with Telekom ends on 30 June 2027.", "The VPN endpoint is vpn.example.org."]
+    facts += ["We pay our freelancers in euros.", "Der Mietvertrag endet am 30.6.2027."]
+    facts += ["Le contrat avec Orange expire le 3 mai 2027.", "El servidor de pruebas está en Madrid."]
+    others = [
+        "The login test is red again on CI.",
+        "The error is in line 12.",
+        "The job is waiting for Anna.",
+    ]
+    others += ["The new layout is much better.", "We met Anna.", "The share is 3/4.", "We use Redis here?"]
+    others += ["The badge should be green if the score is above 80%.", "Der Fehler ist im Parser."]
+    others += ["Our app needs a login page.", "Our code should be faster.", "The handler is called twice."]
     others += ["The build failed on Monday.", "The parser is called from main."]
 
     texts = [*facts, *others]
