@@ -25,7 +25,7 @@ MAX_TITLE_CHARS = 300
 MAX_TAGS = 100
 MAX_TAG_CHARS = 100
 MAX_ALIASES = 20
-SUMMARY_FIELDS = ("description", "summary")  # of front matter
+SUMMARY_FIELDS = ("description", "summary", "desc")  # of front matter
 
 # Thirty levels of lists are more than anyone writes; what is nested deeper belongs to its block unread.
 MAX_NESTING = 60

@@ -7,6 +7,7 @@ from typing import Any
 from memex.store.access import Scope
 from memex.store.database import Connection, rows, tuples
 from memex.store.documents.records import DocumentFilters
+from memex.store.markdown import read_summaries
 from memex.store.records import QueryVector
 from memex.store.search import vectors
 from memex.store.search.vectors import UnembeddedChunk
@@ -24,10 +25,20 @@ async def missing_passages(
             record["chunk_id"],
             bytes(record["sha256"]),
             f"documents/{record['root']}/{record['path']}@{record['version']}",
-            "\n".join(filter(None, (record["title"], " > ".join(record["heading_path"]), record["text"]))),
+            "\n".join(
+                filter(
+                    None, (record["title"], " > ".join(record["heading_path"]), *summaries, record["text"])
+                )
+            ),
         )
         for record in found
+        for summaries in [_summaries(record["beginning"])]
     ]
+
+
+def _summaries(beginning: str) -> list[str]:
+    """Return the summaries in the front matter of a document; a page may hold a mark in their place."""
+    return [beginning[start:end] for start, end in read_summaries(beginning)[0]]
 
 
 async def nearest_passages(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from memex.store.entry_path import is_entry
 from memex.store.markdown import Description, MarkdownDocument, file_name, parse
 
-CHUNKER_VERSION = 3  # also of which words of a chunk are indexed, `words.data`
+CHUNKER_VERSION = 4  # also of which words of a chunk are indexed, `words.data`
 MAX_CHARS = 1200
 MAX_HEADING_CHARS = 120
 

@@ -305,8 +305,8 @@ def test_a_file_describes_itself() -> None:
         ),
         (
             "user/a.md",
-            "---\nname: a\nDescription: >-\n  Rows on\n  Tuesdays\nsummary: An oar.\n---\n",
-            Description("a", (), None, (), summaries=("Rows on Tuesdays", "An oar.")),
+            "---\nname: a\nDescription: >-\n  Rows on\n  Tuesdays\nsummary: An oar.\ndesc: Wood.\n---\n",
+            Description("a", (), None, (), summaries=("Rows on Tuesdays", "An oar.", "Wood.")),
         ),
     ):
         assert describe(path, text) == description

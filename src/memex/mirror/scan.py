@@ -194,6 +194,7 @@ class FolderScan:
             before is not None
             and before.is_current(signature)
             and path not in self._again
+            and before.reason != "secret"  # a later version may know better
             and not (before.reason == "no_extra" and extraction.is_installed())
         ):
             return before

@@ -1,7 +1,8 @@
--- The chunks of a scope of documents whose texts have no vector of a model, each with its document and what stands above
--- it. No row if none is missing.
+-- The chunks of a scope of documents whose texts have no vector of a model, each with its document, the beginning of
+-- that and what stands above the chunk. No row if none is missing.
 select chunk.chunk_id, chunk.sha256, root.name as root, document.path, document.version, document.title,
-       chunk.heading_path, substr(document.text, chunk.start_char + 1, chunk.end_char - chunk.start_char) as text
+       chunk.heading_path, left(document.text, 2048) as beginning,
+       substr(document.text, chunk.start_char + 1, chunk.end_char - chunk.start_char) as text
   from (select *
           from chunk
          where chunk.scope_id = %(scope_id)s

@@ -51,7 +51,7 @@ _NAME_ONLY = re.compile(r"[A-Za-zÀ-ÿ_.-]+")
 _EXAMPLE = re.compile(
     r"(?:my|your|the|a|an|some|new|old|hashed|plain|client|app|user|db|jwt|api|access|refresh|secure|strong|super)?"
     r"[_. -]?(?:pass|secret|token|key|word|example|changeme|placeholder|xxx|hidden|redacted|null|none|true|false)"
-    r"[\w!.-]*|[xX*.…•_-]+|1Password",
+    r"[\w!.-]*|[xX*.…•_-]+|1Password|TODO|TBD|FIXME",
     re.IGNORECASE,
 )
 _TRAILING = "\"'`*),.;:!?»”’"

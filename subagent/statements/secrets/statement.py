@@ -231,6 +231,10 @@ _VALUE_FIRST = lazy_pattern(
     rf"(?:is|ist|est|es)\s+(?:[\w']{{1,20}} ){{0,4}}?(?:{_PASSWORDS}|{_CODES})(?![^\W_])",
     re.IGNORECASE,
 )
+# A word of a phrase that brings a wallet back; its lists hold none of those that make a sentence of it.
+_SEED_WORD = (
+    r"(?!(?:the|and|are|was|with|for|from|und|mit|der|les|des|est|pour|avec|los|las|con|por)\b)[a-zß-ÿ]{3,9}"
+)
 # What proves to an office or a bank who somebody is, and the words that bring a wallet back.
 _PERSONAL = lazy_pattern(
     r"\b(?:social security|ssn)\b[^.!?\n]{0,30}?\b(\d{3}-?\d{2}-?\d{4})\b"
@@ -242,7 +246,7 @@ _PERSONAL = lazy_pattern(
     r"[^!?\n]{0,80}?(?:\b(?:is|ist|lautet|est|es)|[:=?])\s+[\"'`]*((?-i:[A-ZÀ-Þ\d])[\w'-]{2,})"
     r"|\b(?:seed|recovery|backup|mnemonic|wallet|wiederherstellungs\w*|récupération|recuperación|semilla)\b"
     r"[^\n]{0,60}?(?:[:=]|\b(?:is|are|ist|sind|lautet|lauten|est|sont|es"
-    r"|son))\s+[\"'`]*((?-i:[a-zß-ÿ]{3,9}[ ,]{1,2}){7,23}(?-i:[a-zß-ÿ]{3,9}))",
+    rf"|son))\s+[\"'`*]*((?-i:{_SEED_WORD}[ ,]{{1,2}}){{7,23}}(?-i:{_SEED_WORD}))",
     re.IGNORECASE,
 )
 # The word by which one says to a guard or a hotline that one is who one is.

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.embedded_only  # the server must have pgvector
 
 FOLDER = {
     "retry.md": "# Draining\n\nRun the jobs of the backlog anew with a second worker.\n",
-    "tea.md": "# Leaves\n\nCamellia needs three minutes.\n",
+    "tea.md": "---\ndesc: Camellia needs three minutes.\n---\n\n{{fm.desc}}\n",
     "sea.md": "# Harbour\n\nWe sail at noon.\n",
 }
 
@@ -41,6 +41,7 @@ async def test_a_page_is_found_in_other_words(database: Database, alice: Caller)
     beside = await service.execute(caller, "memory_find", asked | {"include": ["documents"]})
     context = await service.execute(caller, "memory_context", asked | {"include": ["documents"]})
     other = await reading.FIND.call(service, caller, asked | {"prefix": "tea"})
+    described = await reading.FIND.call(service, caller, {"query": "brewing oolong"})
 
     told = (await reading.ROOTS.call(service, caller, {})).vectors
 
@@ -55,6 +56,7 @@ async def test_a_page_is_found_in_other_words(database: Database, alice: Caller)
     assert [hit["details"]["document"] for hit in beside["included"][0]["hits"]] == ["retry.md"]
     assert "a second worker" in context["context"]
     assert [hit.document.path for hit in other.hits] == ["tea.md"]
+    assert described.hits[0].document.path == "tea.md"
     assert await select(database, "select count(*) from embedding") == [(3,)]
 
 

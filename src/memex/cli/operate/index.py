@@ -361,9 +361,11 @@ async def _embed(
         indexes = await vector_indexes.build_indexes(database, embedder.name) if database.has_vectors else 0
     finally:
         await embedder.close()
-    embedded = f"{format_count(texts, 'text')}{' of conversations' if scopes is not None else ''}"
+    of_what = " of conversations" if scopes is not None else ""
     said = (
-        f"{embedded} embedded by {embedder.name}." if texts else f"Nothing to embed: {embedder.name} has all."
+        f"{format_count(texts, 'text')}{of_what} embedded by {embedder.name}."
+        if texts
+        else f"Nothing to embed: {embedder.name} has all{of_what}."
     )
     return CommandOutput(
         {"model": embedder.name, "texts": texts, "indexes": indexes}, lambda screen: screen.line(said)

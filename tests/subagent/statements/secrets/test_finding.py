@@ -30,6 +30,9 @@ def test_ordinary_lines_hold_no_secret() -> None:
         "We meet at the door of the office at 10:30.",
         "The key point of chapter 12 is that tokens expire after 3600 seconds.",
         "Das Passwort wurde gestern geändert.",
+        "    apiKey: TODO",
+        "A backup of the file is created and the missing keys are added with their default values.",
+        "Das Backup ist alt und liegt mit den anderen auf dem kleinen grauen server.",
         "See https://example.net/a/b?c=d for the code of the parser.",
     ):
         assert find_secrets(line) == [], line
