@@ -117,6 +117,26 @@ async def test_a_growing_transcript_is_read_once(
     ]
 
 
+async def test_the_transcript_says_who_sent_a_prompt(
+    service: Service, caller_of: CallerOf, state: CaptureState, tmp_path: Path
+) -> None:
+    """The words of a prompt that was noted before there was a transcript are not sent once there is one."""
+    alice = await caller_of("alice")
+    transcript = tmp_path / "claude" / "projects" / "-repo" / f"{hook_events.SESSION}.jsonl"
+    transcript.parent.mkdir()
+    note(hook_events.claude_code(str(tmp_path / "repo"), str(transcript))["prompt"])
+    by_program = json.loads(line(0, "user", "Fix the flaky test.")) | {"promptSource": "sdk"}
+    transcript.write_text(f"{json.dumps(by_program)}\n{line(1, 'assistant', 'Done.')}\n")
+    await deliver(service, alice, state)
+    alice = await caller_of("alice")
+    session = make_conversation_id("claude_code", "", hook_events.SESSION)
+    thread = await reading.READ.call(service, alice, {"reference": session})
+    stored = await store.list_events(service.database, alice.access, [session])
+
+    assert [(one.role, one.text) for one in thread.messages] == [("assistant", "Done.")]
+    assert [(one.event.kind, one.event.messages) for one in stored] == [("prompt", ())]
+
+
 async def test_the_lines_that_the_documentation_shows_are_read(
     service: Service, caller_of: CallerOf, state: CaptureState, tmp_path: Path
 ) -> None:

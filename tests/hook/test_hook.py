@@ -170,6 +170,17 @@ def test_texts_stay_out_where_there_is_a_transcript(hook: Hook, tmp_path: Path) 
     assert all("make test" in one["tools"][0]["command"] for one in hook.spool if one["tools"])
 
 
+def test_a_prompt_of_a_program_is_not_kept_as_words(hook: Hook, tmp_path: Path) -> None:
+    """As of `claude -p`, of which only the environment tells; a person's prompt is kept, and answers are."""
+    given = events.claude_code(str(hook.repository), str(tmp_path / "none.jsonl"))
+    for entrypoint in ("sdk-cli", "sdk-ts", "cli"):
+        hook.environment["CLAUDE_CODE_ENTRYPOINT"] = entrypoint
+        ends_well(hook.start("claude-code", given["prompt"]))
+        ends_well(hook.start("claude-code", given["stop"]))
+
+    assert [len(one["messages"]) for one in hook.spool] == [0, 1, 0, 1, 1, 1]
+
+
 def test_what_is_not_wanted_is_not_noted(hook: Hook, tmp_path: Path) -> None:
     """Off, paused, not here, `memex: off`, no project: nothing is written, and the session stays out afterwards."""
     given = events.claude_code(str(hook.repository), "")

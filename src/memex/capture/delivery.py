@@ -119,6 +119,7 @@ class Delivery:
                 await self._read(paths)
                 self._note_read(events, sizes)
             _add_outcomes(events)
+            _leave_prompts_to_transcripts(events)
             self._add_projects(events)
             for batch in portions(events, lambda event: len(json.dumps(event)), MAX_BATCH_BYTES, MAX_EVENTS):
                 await self._post(batch)
@@ -271,6 +272,13 @@ def _size_of(path: Path) -> int:
 def _key(event: Event) -> str:
     """Return what names a session that is turned off."""
     return f"{event['runtime']} {event['session']}"
+
+
+def _leave_prompts_to_transcripts(events: Sequence[Event]) -> None:
+    """Take the words of prompts out where there is a transcript by now: it says whether a program sent them."""
+    for event in events:
+        if event["kind"] == "prompt" and readable_transcript(event["runtime"], event.get("transcript") or ""):
+            event["messages"] = []
 
 
 def _add_outcomes(events: Sequence[Event]) -> None:

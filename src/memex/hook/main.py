@@ -20,6 +20,9 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from typing import Any
 
 MAX_INPUT_BYTES = 64 << 20
+ENTRYPOINT = (
+    "CLAUDE_CODE_ENTRYPOINT"  # `cli`, or `sdk-cli`, `sdk-ts` and the like where a program runs the client
+)
 MAX_END_BYTES = 1 << 20  # of a transcript, in which the last answer is looked for
 MAX_COMPARED_CHARS = 400  # of its words
 MAX_S = 4.0  # of all of it, also of a client that never ends its input
@@ -115,6 +118,8 @@ def _note(state: CaptureState, event: dict[str, Any]) -> None:
     if event["transcript"] and os.path.isfile(event["transcript"]):
         is_last_answer = event["kind"] == "stop" and not _ends_with(event["transcript"], event["messages"])
         event["messages"] = event["messages"] if is_last_answer else []
+    if event["kind"] == "prompt" and os.environ.get(ENTRYPOINT, "").startswith("sdk"):
+        event["messages"] = []  # a program sent it, as by `claude -p`
     said = [message | {"text": redacted(message["text"])} for message in event["messages"]]
     event["messages"] = [message for message in said if message["text"].strip()]
     event["tools"] = [tool | {"command": redacted(tool["command"])} for tool in event["tools"]]
