@@ -20,9 +20,7 @@ if TYPE_CHECKING:  # loading `typing` takes as long as all the rest
     from typing import Any
 
 MAX_INPUT_BYTES = 64 << 20
-ENTRYPOINT = (
-    "CLAUDE_CODE_ENTRYPOINT"  # `cli`, or `sdk-cli`, `sdk-ts` and the like where a program runs the client
-)
+ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # `cli`; `sdk-cli`, `sdk-ts` and the like where a program runs it
 MAX_END_BYTES = 1 << 20  # of a transcript, in which the last answer is looked for
 MAX_COMPARED_CHARS = 400  # of its words
 MAX_S = 4.0  # of all of it, also of a client that never ends its input
