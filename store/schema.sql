@@ -196,7 +196,7 @@ create table tombstone (
   tenant_id     bigint not null,
   line_key      bytea not null check (octet_length(line_key) = 16), -- of the words of the statement; see `statement`
   strength      text not null check (strength in ('replaced', 'forgotten')),
-  salt          bytea not null check (octet_length(salt) = 16), -- one for all rows of a scope
+  salt          bytea not null check (octet_length(salt) = 16), -- one for all rows of a scope, and one for each erasure
   value_digests bytea[] not null,                       -- of its names, numbers and identifiers: a text that says it has all
   value_sizes   smallint[] not null,                    -- their lengths in characters
   word_digests  bytea[] not null,                       -- of its other words, as search has them: they tell the property

@@ -6,7 +6,8 @@
    that changed are made anew.
 3. The access epoch of the tenant is raised: calls that began before, and may hold the words, end without a trace.
    Memex waits for the transactions that were running then.
-4. Steps 2 and 3 are repeated until a pass finds nothing. Then the row is finished.
+4. Steps 2 and 3 are repeated until a pass finds nothing. Then the row is finished, and tombstones of the sentences,
+   which the entry has as digests too, keep older texts from bringing them back.
 
 An erasure that was cut off is finished by the same request, and by the next start of a service. So a database that
 was restored loses the words again before the first answer.
@@ -135,6 +136,12 @@ async def erase(
     else:
         raise StoreUnavailable("Calls write the words again and again.", hint="Erase them once more.")
     async with database.maintenance() as connection:
+        await rows(connection, "erasure/words_lock", erasure_id=begun.erasure_id)
+        if remains := entry.get("remains"):  # an older entry has none
+            await rows(connection, "writes/scope_lock", scope_ids=list(reach.scope_ids))
+            given = remains | {"salt": bytes.fromhex(remains["salt"]), "erasure_id": begun.erasure_id}
+            given["sentences"] = json.dumps(remains["sentences"])
+            await connection.execute(sql("erasure/words_tombstone_add"), given)
         await connection.execute(sql("erasure/words_finish"), {"erasure_id": begun.erasure_id})
     return await _found(database, begun.erasure_id)
 

@@ -15,11 +15,13 @@ from pydantic import Field
 from memex.errors import Forbidden, PreviewOutdated, ValidationFailed
 from memex.service.call import Caller
 from memex.service.erasing import case_files
-from memex.service.erasing.targets import TargetKind, find_target
+from memex.service.erasing.remains import remains_entry
+from memex.service.erasing.targets import TargetKind, find_target, is_long
 from memex.service.operation import LoggedAnswer, LoggedOperation, OperationCall
 from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult, example
 from memex.store.access import no_user
 from memex.store.log.call import digest
+from memex.store.search.analyzer import analyzer_of
 from memex.store.upkeep.words import erasing, ledger
 from memex.store.upkeep.words.digests import SALT_BYTES, ErasedWords
 from memex.store.upkeep.words.erasing import WordErasure
@@ -193,6 +195,12 @@ async def _erase(call: OperationCall, arguments: EraseArguments) -> LoggedAnswer
         "token": token,
         "target": target.kind,
         "kept": [part.model_dump(mode="json") for part in kept],
+        "remains": remains_entry(
+            filter(is_long, target.texts),
+            analyzer_of(access.language),
+            ended_at=call.now,
+            tool_call_id=call.log.call.request.tool_call_id,
+        ),
         "by": {name: call.caller.logged[name] for name in ("role", "key_id", "actor", "channel")},
     }
     if call.service.erasure_ledger is not None:

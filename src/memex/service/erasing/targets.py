@@ -103,7 +103,7 @@ async def _call(connection: Connection, access: Access, tool_call_id: str) -> Ta
             said |= dict.fromkeys(_parts(text, whole=True))
         for written in (attempt.response or {}).get("writes", ()):
             said |= dict.fromkeys(await _written(connection, access, written))
-    return Target("call", tuple(filter(_is_long, said)), (f"call:{tool_call_id}",))
+    return Target("call", tuple(filter(is_long, said)), (f"call:{tool_call_id}",))
 
 
 async def _written(connection: Connection, access: Access, written: str) -> list[str]:
@@ -123,7 +123,7 @@ async def _written(connection: Connection, access: Access, written: str) -> list
 
 def _lines(content: str) -> list[str]:
     """Return what the lines of a file say, those that are long enough to be known elsewhere."""
-    return [text for text in (*lines_of(content).values(), *_parts(content)) if _is_long(text)]
+    return [text for text in (*lines_of(content).values(), *_parts(content)) if is_long(text)]
 
 
 def _parts(text: str, *, whole: bool = False) -> Iterator[str]:
@@ -132,11 +132,12 @@ def _parts(text: str, *, whole: bool = False) -> Iterator[str]:
         yield text
     for part in _PART.split(text):
         said = _MARKER.sub("", part).strip()
-        if _is_long(said) and not said.startswith(("#", "---", "```")):
+        if is_long(said) and not said.startswith(("#", "---", "```")):
             yield said
 
 
-def _is_long(text: str) -> bool:
+def is_long(text: str) -> bool:
+    """Return whether a part of a text says enough to be known elsewhere."""
     return len(re.findall(r"\w+", text)) >= MIN_WORDS or len(normal_form(text)) >= LONG_CHARS
 
 
