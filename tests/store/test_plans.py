@@ -29,7 +29,7 @@ HOT = """
     search/file_dated search/chunk_alone log/operation_review log/operation_review_more
     past/file_changed past/file_read past/file_load past/file_list past/file_pinned past/revision_span
     past/revision_text past/chunk_removed past/link_in past/scope_revs_at
-    memory/entry_beside past/entry_beside
+    memory/entry_beside past/entry_beside memory/statement_forgotten
 """.split()  # noqa: SIM905 (a line a name would be longer than the rest)
 WRITES = """
     writes/scope_lock memory/scope_state search/search_totals writes/scope_stat_set writes/revision_write
@@ -102,6 +102,7 @@ PARAMETERS: dict[str, Any] = {
     "is_named": True,
     "about": None,
     "reach": 2,
+    "own_id": "call-1",
 }
 INDEXES = {
     "search/lexeme_frequency": "posting_pkey",
@@ -118,6 +119,7 @@ INDEXES = {
     "memory/folder_count": "revision_head",
     "memory/mount_list": "scope_pkey",
     "memory/series_list": "revision_head",
+    "memory/statement_forgotten": "statement_gone",
     "writes/file_load": "revision_head",
     "log/operation_committed": "operation_call|operation_once",  # as good as each other
     "log/operation_inner": "operation_inner",
@@ -157,6 +159,11 @@ async def _many_scopes(service: Service, alice: Caller, *, analyzed: bool = True
             "insert into scope (tenant_id, kind, key) select %s, 'user', 'u' || n from generate_series(1, 400) n",
             [alice.access.tenant_id],
         )
+        await connection.execute(
+            "insert into statement (scope_id, tenant_id, file_id, line_key, state, rev, held_in, tool_call_id)"
+            " select scope_id, tenant_id, 1, decode(md5(n::text), 'hex'), 'forgotten', n, 'user/1.md@1:0-6', ''"
+            " from scope cross join generate_series(1, 40) n"
+        )
         for table in ("revision", "link", "chunk", "posting", "scope_stat", "operation"):
             cursor = await connection.execute(
                 "select string_agg(quote_ident(attname), ', ' order by attnum) as columns from pg_attribute"
@@ -179,7 +186,8 @@ async def _many_scopes(service: Service, alice: Caller, *, analyzed: bool = True
 
 async def _check_plans(service: Service, alice: Caller, indexes: dict[str, str]) -> None:
     scope_id = alice.access.log_scope_id
-    parameters = PARAMETERS | {"scope_id": scope_id, "scope_ids": [scope_id], "all_scope_ids": [scope_id]}
+    parameters = PARAMETERS | {"scope_id": scope_id}
+    parameters |= {name: [scope_id] for name in ("scope_ids", "all_scope_ids", "log_ids")}
     async with service.database.transaction(alice.access) as connection:
         for name in HOT + WRITES:
             nodes = await generic_plan(connection, name, parameters if name in HOT else {})
@@ -214,7 +222,8 @@ async def test_plans_need_no_statistics(service: Service, alice: Caller) -> None
     await _check_plans(service, alice, searched)
     # The partial indexes of heads seem as good as each other, but only one of them holds what is looked up.
     scope_id = alice.access.log_scope_id
-    parameters = PARAMETERS | {"scope_id": scope_id, "scope_ids": [scope_id], "all_scope_ids": [scope_id]}
+    parameters = PARAMETERS | {"scope_id": scope_id}
+    parameters |= {name: [scope_id] for name in ("scope_ids", "all_scope_ids", "log_ids")}
     async with service.database.transaction(alice.access) as connection:
         for name, indexes in HEADS.items():
             nodes = await generic_plan(connection, name, parameters)

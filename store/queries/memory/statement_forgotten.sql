@@ -2,22 +2,26 @@
 -- words of the entry from which a line was made, and the text that asked. No row for what was put back or is told anew,
 -- and for what the call `own_id` took out itself.
 with gone as materialized (
-  select statement.scope_id, statement.entry_scope, statement.entry_path, statement.start_char, statement.end_char,
-         statement.tool_call_id, statement.changed_at, seen.mount,
-         regexp_match(statement.held_in, '^(.*)@(\d+):(\d+)-(\d+)$') as held
+  select found.*, seen.mount, regexp_match(found.held_in, '^(.*)@(\d+):(\d+)-(\d+)$') as held
     from unnest(%(scope_ids)s::bigint[], %(mounts)s::text[]) as seen (scope_id, mount)
-    join statement using (scope_id)
-   where statement.rev_end is null
-     and statement.state in ('replaced', 'closed', 'forgotten', 'removed')
-     and statement.state = 'forgotten'
-     and statement.tool_call_id <> %(own_id)s
-     and coalesce((select tombstone.rev_end is null
-                     from tombstone
-                    where tombstone.scope_id = statement.scope_id
-                      and tombstone.line_key = statement.line_key
-                    order by tombstone.rev desc
-                    limit 1), true)
-   order by statement.changed_at desc
+   cross join lateral (
+         select statement.scope_id, statement.entry_scope, statement.entry_path, statement.start_char,
+                statement.end_char, statement.tool_call_id, statement.changed_at, statement.held_in
+           from statement
+          where statement.scope_id = seen.scope_id
+            and statement.rev_end is null
+            and statement.state in ('replaced', 'closed', 'forgotten', 'removed')
+            and statement.state = 'forgotten'
+            and statement.tool_call_id <> %(own_id)s
+            and coalesce((select tombstone.rev_end is null
+                            from tombstone
+                           where tombstone.scope_id = statement.scope_id
+                             and tombstone.line_key = statement.line_key
+                           order by tombstone.rev desc
+                           limit 1), true)
+          order by statement.changed_at desc
+          limit %(limit)s) as found
+   order by found.changed_at desc
    limit %(limit)s
 )
 select (select substring(stored.content from gone.held[3]::integer + 1
@@ -36,10 +40,12 @@ select (select substring(stored.content from gone.held[3]::integer + 1
          order by entry.version desc
          limit 1) as words,
        (select asked.request ->> 'text'
-          from operation as asked
-         where asked.scope_id = any (%(log_ids)s::bigint[])
-           and asked.tool_call_id = gone.tool_call_id
-           and asked.parent_id is null
+          from (select operation.*
+                  from operation
+                 where operation.scope_id = any (%(log_ids)s::bigint[])
+                   and operation.tool_call_id = gone.tool_call_id
+                offset 0) as asked
+         where asked.parent_id is null
          order by asked.operation_id desc
          limit 1) as request
   from gone
