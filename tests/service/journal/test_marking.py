@@ -19,6 +19,7 @@ from memex.service.conversations.lines import to_lines
 from memex.service.evals.call_cases import CaseChoice
 from memex.service.evals.case_requests import pack_case
 from memex.service.journal.marking import MARK
+from memex.service.log.call_list import CallQuery, list_calls
 from memex.service.log.replay.bundle import export_call
 from memex.service.log.replay.bundle_archive import pack_bundle
 from memex.service.operations import ON_LINES, WRITING, run_operation
@@ -155,6 +156,25 @@ async def test_what_agents_wrote_and_sent_is_answered_as_before(service: Service
     assert again["forgotten"][0]["text"] == TEA
     assert KEPT in past
     assert len(past) == len(as_told)
+
+
+async def test_no_agent_finds_a_call_by_what_was_forgotten(service: Service, alice: Caller) -> None:
+    """A filter by a guess finds what it finds of nothing; other words find the call, and a person finds all."""
+    await forget_all(service, alice)
+
+    async def found(caller: Caller, text: str) -> list[str]:
+        pages, cursor = [], None
+        while not pages or cursor:
+            page = await list_calls(service, caller, CallQuery(text=text), limit=1, cursor=cursor)
+            pages += [call.tool_call_id for call in page.operations] or [""]
+            cursor = page.next_cursor
+        return pages
+
+    assert [await found(alice, guess) for guess in ("quetzal", "LOUD that Sun")] == [[""]] * 2
+    assert await found(alice, "in the morning") == ["asked"]
+    assert await found(alice, "forget-picnic") == ["forget-picnic"]
+    assert await found(person(alice), "in the morning") == ["forget-tea", "asked"]
+    assert await found(person(alice), "quetzal") == ["forget-tea"]
 
 
 @pytest.mark.parametrize("how", ["put back", "told anew", "undone"])

@@ -53,7 +53,7 @@ async def without_forgotten(database: Database, caller: Caller, answer: A, *, ow
         answer: a JSON value, or a model of one.
         own_id: the call that is answered, which may say what it took out itself.
     """
-    if (words := await _forgotten_words(database, caller, own_id)) is None:
+    if (words := await forgotten_words(database, caller, own_id)) is None:
         return answer
     told: Any = answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer
     marked = await offload.run_on(str(told), words.fill_value, told)
@@ -68,7 +68,7 @@ async def check_nothing_forgotten(database: Database, caller: Caller, copy: Any)
     Raises:
         Forbidden: it holds what was forgotten.
     """
-    if (words := await _forgotten_words(database, caller, None)) is None:
+    if (words := await forgotten_words(database, caller)) is None:
         return
     held = json.dumps(asdict(copy), default=str, ensure_ascii=False)
     if await offload.run_on(held, words.fill, held) != held:
@@ -78,7 +78,9 @@ async def check_nothing_forgotten(database: Database, caller: Caller, copy: Any)
         )
 
 
-async def _forgotten_words(database: Database, caller: Caller, own_id: str | None) -> ErasedWords | None:
+async def forgotten_words(
+    database: Database, caller: Caller, own_id: str | None = None
+) -> ErasedWords | None:
     """Return the words that the caller may not read; None if there are none."""
     access = caller.access
     if access.channel != "agent":

@@ -1,6 +1,7 @@
 """Lists of calls: a user's own, or for an admin those of everybody in the tenant, with filters."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import AwareDatetime, Field
@@ -8,6 +9,7 @@ from pydantic import AwareDatetime, Field
 from memex.errors import Forbidden, ValidationFailed
 from memex.service.call import Caller
 from memex.service.choice import CallerChoice
+from memex.service.journal.marking import forgotten_words
 from memex.service.log.operations import (
     OperationResult,
     OperationsResult,
@@ -18,8 +20,10 @@ from memex.service.log.trace import load_trace
 from memex.service.service import Service
 from memex.service.tools.cursor import from_cursor, time_in_cursor, to_cursor
 from memex.store.log import operations
-from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, search_calls
-from memex.store.records import Status
+from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, FoundCalls, search_calls
+from memex.store.records import Operation, Status
+from memex.store.text_pool import offload
+from memex.store.upkeep.words.digests import ErasedWords
 
 MAX_FILTER_CHARS = 200
 WITHOUT_NUL = r"^[^\x00]*$"  # which no name holds, and Postgres takes in no text
@@ -89,20 +93,49 @@ async def list_calls(
         raise ValidationFailed(
             "The calls of one user or of all users are listed.", hint="Name no user, or leave out `everyone`."
         )
-    async with service.database.transaction(access) as connection:
-        found = await search_calls(
-            connection,
-            access,
-            query.filters,
-            limit=limit,
-            after=_place(cursor, everyone=query.everyone),
-            by_anyone=query.everyone,
-        )
+    found = await _search(service, caller, query, limit, _place(cursor, everyone=query.everyone))
     return OperationsResult(
         operations=[render_listed_operation(operation) for operation in found.calls],
         next_cursor=_cursor(found.next_place, everyone=query.everyone) if found.next_place else None,
         stopped_after=MAX_ROWS_READ if found.is_cut else None,
     )
+
+
+async def _search(
+    service: Service, caller: Caller, query: CallQuery, limit: int, place: CallPlace
+) -> FoundCalls:
+    """Return a page of calls; no agent learns by `text` that a call holds words which somebody asked to forget."""
+    words = await forgotten_words(service.database, caller) if query.text else None
+    calls: list[Operation] = []
+    while True:
+        async with service.database.transaction(caller.access) as connection:
+            found = await search_calls(
+                connection,
+                caller.access,
+                query.filters,
+                limit=limit if words is None else limit + 1,
+                after=place,
+                by_anyone=query.everyone,
+            )
+        if words is None:
+            return found
+        calls += await offload.run_on(str(found.calls), _shown, found.calls, query.filters.text or "", words)
+        if len(calls) > limit:
+            last = calls[limit - 1]
+            return FoundCalls(calls[:limit], CallPlace(last.operation_id, last.started_at), is_cut=False)
+        if found.next_place is None or found.is_cut:
+            return FoundCalls(calls, found.next_place, found.is_cut)
+        place = found.next_place
+
+
+def _shown(calls: Sequence[Operation], text: str, words: ErasedWords) -> list[Operation]:
+    """Return the calls that hold a text, as JSON has it, beside words that are not shown."""
+    shown = []
+    for call in calls:
+        held = [call.tool_call_id, call.error_code or "", call.request, (call.response or {}).get("writes")]
+        if text.lower() in json.dumps(words.fill_value(held), ensure_ascii=False).lower():
+            shown.append(call)
+    return shown
 
 
 def _place(cursor: str | None, *, everyone: bool) -> CallPlace:
