@@ -74,9 +74,11 @@ class TrustVerdict:
 
 
 @asynccontextmanager
-async def serve(data_dir: Path | None = None, key: str | None = None) -> AsyncIterator[TrustClient]:
+async def serve(
+    data_dir: Path | None = None, key: str | None = None, **variables: str
+) -> AsyncIterator[TrustClient]:
     """Run `memex serve`, on an empty memory by default."""
-    with temporary_data_folder() as made, memex_service(data_dir or Path(made), key) as process:
+    with temporary_data_folder() as made, memex_service(data_dir or Path(made), key, **variables) as process:
         async with (
             Memex(url=process.url, api_key=process.key) as client,
             RemoteMemex(process.url, process.key) as api,
