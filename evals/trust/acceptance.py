@@ -220,7 +220,7 @@ async def model_ignores_embedded_instructions(_: TrustClient, user: str) -> bool
         order("answer", edits=[edit], skipped=[]),
     ]
     with obedient_model() as model:
-        async with serve(**model.variables) as client:
+        async with serve(variables=model.variables) as client:
             other = client.memex.for_user(f"{user}-2", actor="trust")
             await other.write("user/secret.md", f"The number of the vault is {SECRET}.")
             memory = client.memex.for_user(user, actor="trust")

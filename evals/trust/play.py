@@ -4,7 +4,7 @@ import io
 import json
 import unicodedata
 import zipfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,10 +75,13 @@ class TrustVerdict:
 
 @asynccontextmanager
 async def serve(
-    data_dir: Path | None = None, key: str | None = None, **variables: str
+    data_dir: Path | None = None, key: str | None = None, variables: Mapping[str, str] | None = None
 ) -> AsyncIterator[TrustClient]:
-    """Run `memex serve`, on an empty memory by default."""
-    with temporary_data_folder() as made, memex_service(data_dir or Path(made), key, **variables) as process:
+    """Run `memex serve` with variables in its environment, on an empty memory by default."""
+    with (
+        temporary_data_folder() as made,
+        memex_service(data_dir or Path(made), key, **(variables or {})) as process,
+    ):
         async with (
             Memex(url=process.url, api_key=process.key) as client,
             RemoteMemex(process.url, process.key) as api,
