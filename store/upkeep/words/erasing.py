@@ -138,7 +138,6 @@ async def erase(
     async with database.maintenance() as connection:
         await rows(connection, "erasure/words_lock", erasure_id=begun.erasure_id)
         if remains := entry.get("remains"):  # an older entry has none
-            await rows(connection, "writes/scope_lock", scope_ids=list(reach.scope_ids))
             given = remains | {"salt": bytes.fromhex(remains["salt"]), "erasure_id": begun.erasure_id}
             given["sentences"] = json.dumps(remains["sentences"])
             await connection.execute(sql("erasure/words_tombstone_add"), given)
