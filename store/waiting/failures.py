@@ -1,6 +1,8 @@
 """Postgres errors translated into ours by SQLSTATE. What Postgres said goes to the process log alone."""
 
+import json
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import psycopg
 import structlog
@@ -11,6 +13,7 @@ from memex.errors import (
     DiskLow,
     MemexError,
     Overloaded,
+    QuotaExceeded,
     ScopeBusy,
     StoreUnavailable,
     Unauthenticated,
@@ -59,6 +62,20 @@ def _user_erased(finished_at: str | None) -> MemexError:
     return UserErased("The user was erased while the call ran.", finished_at=finished_at)
 
 
+def _quota_exceeded(said: Mapping[str, Any]) -> MemexError:
+    measure, limit, used = said["measure"], said["limit"], said["used"]
+    holders = {"tenant": "The tenant", "user": "user/", "project": f"projects/{said['key']}/"}
+    what = holders[said["kind"]]
+    kind = said["kind"] if said["kind"] == "tenant" else what.partition("/")[0]
+    return QuotaExceeded(
+        f"{what} may hold {limit:,} {AMOUNTS[measure]}; it holds {used:,}, and this would add {said['added']:,}.",
+        hint=HISTORY_FULL if measure in ("revisions", "stored_bytes") else FULL,
+        quota=f"{kind}.{measure}",
+        used=used,
+        limit=limit,
+    )
+
+
 def _connection_ended() -> MemexError:
     return StoreUnavailable(
         "The database ended the connection, because its server stops or somebody asked it to.",
@@ -81,6 +98,17 @@ AGAIN = (
 AWAY = frozenset({READ_ONLY, "connection_ended", "starting", "unreachable"})  # reasons
 SERVER_GONE = frozenset({"57P01", "57P02", "57P03"})  # admin_shutdown, crash_shutdown, cannot_connect_now
 
+AMOUNTS = {
+    "files": "files",
+    "bytes": "bytes of text",
+    "revisions": "stored versions",
+    "stored_bytes": "bytes of text in all stored versions",
+}
+FULL = "Delete what is no longer needed, or ask an administrator for more (`memex service quota set`)."
+HISTORY_FULL = (
+    "Ask an administrator for more (`memex service quota set`): versions stay. Deletions go through."
+)
+QUOTA_EXCEEDED = "MX003"  # raised by `check_tenant_quota` of schema.sql, with what is exceeded in JSON
 USER_ERASED = "MX004"  # raised by `refuse_erased` of schema.sql, with the time at which the erasure ended
 WORDS_ERASED = "MX006"  # by the same, with the time from which on calls cannot have read the words
 
@@ -111,6 +139,8 @@ OTHER_REASON = "unavailable"
 
 def error_of_postgres(error: psycopg.DatabaseError) -> MemexError | None:
     """Return what a caller is told instead of an error of the database, None if it is a bug of ours."""
+    if error.sqlstate == QUOTA_EXCEEDED:
+        return _quota_exceeded(json.loads(error.diag.message_detail or "{}"))
     if error.sqlstate == USER_ERASED:
         return _user_erased(error.diag.message_detail)
     if error.sqlstate == WORDS_ERASED:

@@ -362,7 +362,7 @@ class Draft:
                 raise
             return Commit(first, is_repeat=True)
         except psycopg.DatabaseError as error:
-            if (refusal := quota.refusal(error) or write_rates.refusal(error)) is None:
+            if (refusal := write_rates.refusal(error)) is None:
                 raise
             raise refusal from error
         if self._has_merged:
@@ -500,8 +500,7 @@ class Draft:
         beside = self._beside(plan.changes) if self._beside else ()
         for name, parameters in (*self._told_again(call), *self._line_statements(plan, call), *beside):
             await connection.execute(sql(name), parameters)
-        if grown.is_checked_by_tenant:
-            await quota.check_tenant(connection, self._access.tenant_id, grown.added)
+        await quota.check(connection, self._access.tenant_id, grown.limited)
         if self._is_embedded and written:
             changed = {planned.file.scope.scope_id for planned in written}
             await vectors.defer(connection, sorted(changed), has_vectors=self._database.has_vectors)

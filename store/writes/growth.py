@@ -19,25 +19,15 @@ SHRINKING_EDITS = (
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The amounts that a commit changes, and the limits of its tenant.
+    """The amounts that a commit changes.
 
     Attributes:
         used: what each scope stores after it.
-        added: what the tenant stores more.
-        tenant_limits: the limits that the tenant has.
-        is_shrinking: whether the commit goes through, whatever the limits are.
+        limited: what is added to each scope, and to the tenant (None), that could exceed a quota by that.
     """
 
     used: Mapping[int, StoredAmounts]
-    added: StoredAmounts
-    tenant_limits: Mapping[str, int]
-    is_shrinking: bool
-
-    @property
-    def is_checked_by_tenant(self) -> bool:
-        """Return whether the commit could exceed a limit of its tenant."""
-        grows = any(getattr(self.added, measure) > 0 for measure in self.tenant_limits)
-        return grows and not self.is_shrinking
+    limited: Mapping[int | None, StoredAmounts]
 
 
 def check(
@@ -56,14 +46,14 @@ def check(
         edits: those of the commit.
         written: the revisions that they lead to.
         files: the number of files that each scope holds.
-        usage: what else it holds, and its quotas.
+        usage: what else it holds, and what is limited.
         max_files: the highest number of files in a scope.
         max_journal_bytes: the highest number of bytes in a journal; 0 for any.
 
     Raises:
         DiskLow: memory would grow, and the database has no space for that.
         LimitExceeded: a scope would hold more files than `max_files`.
-        QuotaExceeded: a scope would exceed a quota. The quota of the tenant is checked later, in the database.
+        QuotaExceeded: a journal would be full. Quotas are checked later, in the database.
     """
     shrinking = is_shrinking(edits, written)
     if written:
@@ -71,7 +61,7 @@ def check(
     grown = quota.growth_by_scope(written)
     mounts = {planned.file.scope.scope_id: planned.file.scope.mount for planned in written}
     used: dict[int, StoredAmounts] = {}
-    tenant_limits: Mapping[str, int] = {}
+    limited: dict[int | None, StoredAmounts] = {}
     for scope_id, added in grown.items():
         before = usage[scope_id].used.plus(StoredAmounts(files=files[scope_id]))
         if added.files > 0 and before.files + added.files > max_files:
@@ -81,11 +71,14 @@ def check(
                 limit=max_files,
             )
         if not shrinking:
-            quota.check(mounts[scope_id], before, added, usage[scope_id].limits)
             quota.check_journal(before, added, max_journal_bytes)
+            if usage[scope_id].is_limited(added, in_tenant=False):
+                limited[scope_id] = added
         used[scope_id] = before.plus(added)
-        tenant_limits = usage[scope_id].tenant_limits
-    return Growth(used, quota.total(grown.values()), tenant_limits, shrinking)
+    total = quota.total(grown.values())
+    if not shrinking and any(usage[scope_id].is_limited(total, in_tenant=True) for scope_id in grown):
+        limited[None] = total
+    return Growth(used, limited)
 
 
 def can_shrink(edits: Sequence[Edit]) -> bool:

@@ -30,26 +30,8 @@ select wanted.kind,
   left join quota every on every.tenant_id = %(tenant_id)s and every.kind = wanted.kind and every.key = ''
   left join lateral (
        select usage.files, usage.bytes, usage.revisions, usage.stored_bytes
-         from tenant_usage(%(tenant_id)s) as usage
-        where wanted.kind = 'tenant'
-       union all
-       select stat.files, counted.bytes, counted.revisions, counted.stored_bytes
-         from scope
-         join scope_stat stat using (scope_id)
-        cross join lateral (
-              select scope.standing_bytes as bytes, scope.revisions, scope.stored_bytes
-               where scope.counted_rev = scope.rev
-              union all
-              select coalesce(sum(octet_length(content)) filter (where rev_end is null and origin is null), 0), count(*),
-                     coalesce(sum(octet_length(content)), 0)
-                from revision
-               where scope.counted_rev <> scope.rev
-                 and revision.scope_id = scope.scope_id
-              having scope.counted_rev <> scope.rev) as counted
-        where scope.tenant_id = %(tenant_id)s
-          and scope.kind = wanted.kind
-          and scope.key = wanted.key
-          and wanted.key <> '') as used on true
+         from tenant_usage(%(tenant_id)s, wanted.kind, wanted.key) as usage
+        where wanted.kind = 'tenant' or wanted.key <> '') as used on true
  cross join lateral (
        select coalesce(sum(case when scope.counted_rev = scope.rev then scope.journal_bytes else counted.bytes end), 0)::bigint
                 as journal_bytes

@@ -1,11 +1,19 @@
 -- A tenant's users in the order of their ids, after one of them. The last call is one by the user's agents, or one
 -- that an administrator made for the user: the admins' log names the user in each row. `calls` counts those by the
--- user's agents, up to `counted`; `bytes` is null until the texts were counted.
+-- user's agents, up to `counted`; `bytes`, of files, messages and documents, is null until the files were counted.
 with page as (
   select scope.scope_id, scope.key as user_id, scope.created_at, scope_stat.files,
-         case when scope.counted_rev = scope.rev then scope.standing_bytes end as bytes
+         case when scope.counted_rev = scope.rev then scope.standing_bytes + evidence.bytes end as bytes
     from scope
     join scope_stat on scope_stat.scope_id = scope.scope_id
+   cross join lateral (
+         select coalesce(sum(coalesce(conversation_stat.text_bytes, document_stat.text_bytes)), 0)::bigint as bytes
+           from scope held
+           left join conversation_stat using (scope_id)
+           left join document_stat using (scope_id)
+          where held.tenant_id = scope.tenant_id
+            and held.kind in ('conversations', 'documents')
+            and held.key = scope.key) as evidence
    where scope.tenant_id = %(tenant_id)s::bigint
      and scope.kind = 'user'
      and scope.key > %(after)s::text

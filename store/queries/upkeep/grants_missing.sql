@@ -59,8 +59,8 @@ with role as (
   values
     ('{memex_agent,memex_admin}'::text[],  -- a commit calls it again once it holds its locks
      'check_access(bigint,text,text,bigint,bytea,bigint,bytea,bigint[],bigint[])'),
-    ('{memex_agent,memex_admin}', 'check_tenant_quota(bigint,jsonb)'),
-    ('{memex_admin}', 'tenant_usage(bigint)'),
+    ('{memex_agent,memex_admin}', 'check_tenant_quota(bigint,jsonb,text,text)'),
+    ('{memex_admin}', 'tenant_usage(bigint,text,text)'),
     ('{memex_agent,memex_admin}', 'count_write(jsonb)'),
     ('{memex_agent,memex_admin}', 'states_later(bigint[])'),
     ('{memex_agent,memex_admin}', 'remember_later(bigint,bigint)'),  -- where there is a queue of jobs

@@ -36,7 +36,8 @@ async def set_quota(
     ] = "",
     files: Annotated[int | None, _limit("number of files")] = None,
     size_bytes: Annotated[
-        int | None, typer.Option("--bytes", min=0, help="The most bytes of text in all files together.")
+        int | None,
+        typer.Option("--bytes", min=0, help="The most bytes of text in files, messages and documents."),
     ] = None,
     revisions: Annotated[int | None, _limit("number of stored versions, history included")] = None,
     stored_bytes: Annotated[int | None, _limit("sum of bytes of all stored versions")] = None,

@@ -81,10 +81,10 @@ NO_LIMITS = QuotaLimits()
 class QuotaResult(ResultPart):
     """The limits of a tenant, a user or a project; an empty `name` stands for all users, or all projects.
 
-    `used` is null for these, and for one that has stored nothing. Messages and documents do not count towards the
-    limits: `conversations` has the messages, null for projects and for all users, and `documents` the documents,
-    null for all users and all projects. Entries of the journal count only in `revisions` and `stored_bytes`;
-    `journal` has those that stand, null where `conversations` is.
+    `used` is null for these, and for one that has stored nothing. The texts of messages and documents count in
+    `bytes` and `stored_bytes`: `conversations` has the messages, null for projects and for all users, and
+    `documents` the documents, null for all users and all projects. Entries of the journal count only in `revisions`
+    and `stored_bytes`; `journal` has those that stand, null where `conversations` is.
     """
 
     kind: Kind

@@ -21,10 +21,10 @@ MAX_USERS = 1_000  # of one page
 class UserResult(ResultPart):
     """A user for whom a call was made that may write.
 
-    `bytes` is the size of all files, null until they were counted. `calls` is the number of calls in the log of the
-    user, of which 1,000 at most are counted. `last_call_at` is the time of the newest call in the log, by an agent
-    or by an administrator for this user; null if the log holds none any more. `looks_like` are the ids of other
-    users that a reader may take for this one, at most ten.
+    `bytes` is the size of all files, messages and documents, null until the files were counted. `calls` is the
+    number of calls in the log of the user, of which 1,000 at most are counted. `last_call_at` is the time of the
+    newest call in the log, by an agent or by an administrator for this user; null if the log holds none any more.
+    `looks_like` are the ids of other users that a reader may take for this one, at most ten.
     """
 
     user: str
