@@ -5,11 +5,12 @@ nothing in it to forge. The gate brings its input to Unicode NFC first, then jud
 spellings of one text are one path. It decodes nothing: `%2e%2e` is an ordinary name. Case is kept.
 
 Refused anywhere are backslashes, control characters, lone surrogates, line and paragraph separators,
-bidirectional controls, names of folders of version control, and every character that shows as nothing. The last
-are Unicode's Default_Ignorable_Code_Point, the interlinear annotation marks and the empty Braille pattern: soft
-hyphen, zero-width space and joiners, U+FEFF, Hangul fillers, variation selectors, tags. So the joiner of
-compound emoji is refused too, and the selector that colours a plain symbol: two paths that look the same must
-not be two files.
+bidirectional controls, and every character that shows as nothing. The last are Unicode's
+Default_Ignorable_Code_Point and the interlinear annotation marks: soft hyphen, zero-width space and joiners,
+U+FEFF, Hangul fillers, variation selectors, tags. So the joiner of compound emoji is refused too, and the
+selector that colours a plain symbol: two paths that look the same must not be two files. New files have no empty
+Braille pattern either, and lie in no folder of version control; those that an earlier version stored at such a
+path can be read, moved and deleted.
 """
 
 import re
@@ -23,6 +24,7 @@ from memex.store.near import did_you_mean, near_names
 
 Mount = Literal["user", "shared", "project"]
 
+EMPTY_BRAILLE = "\u2800"
 MAX_PATH_CHARS = 512
 MAX_DOCUMENT_PATH_CHARS = 1_000
 MAX_SEGMENTS = 16
@@ -104,6 +106,21 @@ def parse(path: str) -> VirtualPath:
     if not segments:
         raise InvalidPath(f"The path names a mount, not a file: write {mount}/<file>.")
     return VirtualPath(mount, None, "/".join(segments))
+
+
+def parse_new(path: str) -> VirtualPath:
+    """Return the virtual path of a file that may be made, under the rules of `parse` and those for new files.
+
+    Raises:
+        InvalidPath: also if it leads into a folder of version control, or holds an empty Braille pattern.
+    """
+    parsed = parse(path)
+    if EMPTY_BRAILLE in path:
+        raise InvalidPath(f"The path holds a character that shows as nothing ({code_point(EMPTY_BRAILLE)}).")
+    for segment in path.split("/"):
+        if is_history(segment):
+            raise InvalidPath(f"The segment '{segment}' is a folder of version control on some system.")
+    return parsed
 
 
 def parse_prefix(prefix: str) -> Prefix:
@@ -260,9 +277,10 @@ def _mount_hint(segment: str) -> str:
 
 
 def _check_characters(path: str) -> None:
-    if fault := FORBIDDEN.search(path):
-        kind = str(fault.lastgroup).replace("_", " ")
-        raise InvalidPath(f"The path holds a {kind} ({code_point(fault[0])}).")
+    for fault in FORBIDDEN.finditer(path):
+        if fault[0] != EMPTY_BRAILLE:
+            kind = str(fault.lastgroup).replace("_", " ")
+            raise InvalidPath(f"The path holds a {kind} ({code_point(fault[0])}).")
 
 
 def _check_segment(segment: str) -> None:
@@ -283,8 +301,6 @@ def _check_beginning(segment: str) -> None:
         raise InvalidPath(f"The path has a segment '{segment}'; paths are never relative.")
     if segment[:1].isspace():
         raise InvalidPath(f"The segment '{segment}' begins with a space ({code_point(segment[0])}).")
-    if is_history(segment):
-        raise InvalidPath(f"The segment '{segment}' is a folder of version control on some system.")
 
 
 def code_point(character: str) -> str:

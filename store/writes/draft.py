@@ -33,7 +33,7 @@ from memex.store.identity import write_rates
 from memex.store.identity.write_rates import WriteRate
 from memex.store.log import operations
 from memex.store.log.call import Call, CallAnswer
-from memex.store.paths import parse
+from memex.store.paths import parse, parse_new
 from memex.store.records import FileChange, ScopeState, Span, Tombstone, check_text
 from memex.store.search import vectors
 from memex.store.search.analyzer import analyzer_of
@@ -158,7 +158,7 @@ class Draft:
         reason: str | None = None,
     ) -> None:
         """Stage the whole text of a new file, of `base_version`'s successor, or with `overwrite` of any."""
-        self._stage(Write(self._place(path), content, base_version, overwrite, reason=reason))
+        self._stage(Write(self._place(path, is_new=True), content, base_version, overwrite, reason=reason))
 
     def tell(self, text: str, told: Told, path: str) -> None:
         """Stage a told text as an entry of the journal; where an entry holds the same text, that one counts.
@@ -244,7 +244,7 @@ class Draft:
 
     def move(self, path: str, to: str, *, base_version: int | None = None, reason: str | None = None) -> None:
         """Stage a file's move, within its mount with its history, into another as a new file."""
-        self._stage(Move(self._place(path), self._place(to), base_version, reason))
+        self._stage(Move(self._place(path), self._place(to, is_new=True), base_version, reason))
 
     def delete(self, path: str, *, base_version: int | None = None, reason: str | None = None) -> None:
         """Stage a file's deletion; its revisions stay."""
@@ -628,8 +628,8 @@ class Draft:
         places = {place.key: place for edit in edits for place in places_of(edit)}
         return list(places.values())
 
-    def _place(self, path: str, *, to_write: bool = True) -> ScopedPath:
-        parsed = parse(path)
+    def _place(self, path: str, *, to_write: bool = True, is_new: bool = False) -> ScopedPath:
+        parsed = (parse_new if is_new else parse)(path)
         scope = self._access.writable_scope_of(parsed) if to_write else self._access.scope_of(parsed)
         return ScopedPath(scope, parsed.relative)
 

@@ -29,7 +29,7 @@ from memex.service.documents.lines import check_document_path
 from memex.service.service import Service
 from memex.store.database import rows
 from memex.store.documents.records import DocumentLimits
-from memex.store.paths import parse
+from memex.store.paths import parse_new
 from memex.store.upkeep import reindex
 
 NAMED: dict[str, Any] = {"root": "repo"}
@@ -401,7 +401,7 @@ def test_paths_that_hide_something_are_refused() -> None:
         with pytest.raises(ValueError, match=r"holds a|version control"):
             check_document_path(path)
         with pytest.raises(InvalidPath):
-            parse(f"user/{path}")
+            parse_new(f"user/{path}")
     for path in (
         "docs/git/config.md",
         ".github/x.md",
@@ -411,4 +411,4 @@ def test_paths_that_hide_something_are_refused() -> None:
         ".git-notes.md",
     ):
         assert check_document_path(path) == path
-        assert parse(f"user/{path}").relative == path
+        assert parse_new(f"user/{path}").relative == path

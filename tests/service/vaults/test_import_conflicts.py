@@ -15,6 +15,7 @@ from tests.kit.zips import unzipped, zipped
 
 from memex.errors import (
     FileExists,
+    InvalidPath,
     LimitExceeded,
     OperationNotFound,
     ToolCallConflict,
@@ -574,3 +575,46 @@ async def test_members_that_share_their_bytes_are_no_bomb(service: Service, alic
 
     assert len(taken.created) <= 1
     assert {one.code for one in taken.refused} == {"VALIDATION_ERROR"}
+
+
+async def test_folders_of_version_control_stay_out_and_what_stands_there_stays_usable(
+    service: Service, alice: Caller
+) -> None:
+    """An import leaves them out, or refuses a disguised one alone; a file of an earlier version can be read."""
+    vault = {
+        ".git/config.md": b"a",
+        ".obsidian/app.md": b"b",
+        "git~1/c.md": b"c",
+        "d\u2800.md": b"d",
+        "e.md": b"e",
+    }
+    done = await import_vault(service, alice, zipped(vault))
+
+    assert (done.created, sorted(done.hidden)) == (["user/e.md"], [".git", ".obsidian"])
+    assert [(one.path, one.code) for one in done.refused] == [
+        ("d\u2800.md", "INVALID_PATH"),
+        ("git~1/c.md", "INVALID_PATH"),
+    ]
+    for old, at in (("user/old.md", ".git/old.md"), ("user/other.md", "\u2800.md")):
+        with pytest.raises(InvalidPath):
+            await write(service, alice, "kestrel", f"user/{at}")
+        await write(service, alice, f"The kestrel of {old}.", old)
+        async with service.database.maintenance() as connection:
+            where = [at, at.lower(), old.removeprefix("user/")]
+            await connection.execute("update revision set path = %s, path_key = %s where path = %s", where)
+
+    listed = await service.execute(alice, "memory_list", {})
+    found = await service.execute(alice, "memory_find", {"query": "kestrel"})
+    told = await service.execute(alice, "memory_context", {"query": "kestrel"})
+    exported = await export_files(service, alice, ZipWriter(buffer := io.BytesIO()), source="user")
+    with pytest.raises(InvalidPath):
+        await service.execute(alice, "memory_move", {"path": "user/e.md", "to": "user/.git/e.md"})
+    moved = await service.execute(alice, "memory_move", {"path": "user/.git/old.md", "to": "user/old.md"})
+    removed = await service.execute(alice, "memory_delete", {"path": "user/\u2800.md"})
+
+    assert {"user/.git/old.md", "user/\u2800.md"} <= {one["path"] for one in listed["files"]}
+    assert {hit["path"] for hit in found["hits"]} == {"user/.git/old.md", "user/\u2800.md"}
+    assert {source["path"] for source in told["sources"]} >= {"user/.git/old.md", "user/\u2800.md"}
+    assert (exported.files, exported.refused) == (3, [])
+    assert ".git/old.md" in zipfile.ZipFile(buffer).namelist()
+    assert (moved["path"], removed["path"]) == ("user/old.md", "user/\u2800.md")

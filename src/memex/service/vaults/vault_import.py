@@ -47,7 +47,7 @@ from memex.service.vaults.transfer_report import (
 from memex.sources.vault import Vault, VaultRefusal, open_vault
 from memex.store.entry_path import entry_moment, is_entry_at
 from memex.store.log.call import Call, CallAnswer
-from memex.store.paths import VirtualPath, parse
+from memex.store.paths import VirtualPath, parse, parse_new
 from memex.store.records import FileChange, Reference
 from memex.store.text_pool.portions import portions
 from memex.store.writes.draft import Draft
@@ -173,7 +173,7 @@ class _Import:
         is_asked = projects or into is not None
         for name in self.vault.notes:
             try:
-                self._place_note(name, parse(prefix + name), is_asked=is_asked)
+                self._place_note(name, parse_new(prefix + name), is_asked=is_asked)
             except Refused as error:
                 self.refused.append(VaultRefusal(name, error))
 
