@@ -96,6 +96,27 @@ def test_header_and_body_name_one_user(client_of: Callable[..., httpx2.Client]) 
         assert (refused.status_code, refused.json()["code"]) == (422, "VALIDATION_ERROR")
 
 
+def test_headers_of_the_context_come_once(
+    alice: httpx2.Client, client_of: Callable[..., httpx2.Client]
+) -> None:
+    """On each kind of route, also where nobody reads them: a proxy might have looked at the other one."""
+    admin = client_of("admin")
+    tool = {"json": {"arguments": {"query": "tea"}}}
+    for client, method, url, body in (
+        (alice, "GET", "/v1/me", {}),
+        (alice, "GET", "/v1/files", {}),
+        (alice, "POST", FIND, tool),
+        (admin, "GET", "/v1/admin/keys", {}),
+    ):
+        for name in ("Memex-User", "Memex-Actor", "Memex-Project"):
+            twice = httpx2.Headers([(name, "alice"), (name, "bob")])
+            refused = client.request(method, url, headers=twice, **body)
+
+            assert (refused.status_code, refused.json()["code"]) == (422, "VALIDATION_ERROR"), (url, name)
+            assert "came 2 times" in refused.json()["detail"]
+            assert refused.json()["hint"] == "Send it once."
+
+
 @pytest.mark.parametrize(
     ("url", "hint"),
     [

@@ -57,6 +57,7 @@ class KeyedRoute(APIRoute):
             request.state.principal = await self.holder(request, service, key)
             if not self.takes_any_query:
                 check_query(request, known)
+            check_context_headers(request)
             return await handle(StrictRequest(request.scope, request.receive))
 
         return keyed
@@ -97,6 +98,7 @@ class ToolRoute(APIRoute):
             await refuse_overload(request, service, holder)
             try:
                 check_query(request, known)
+                check_context_headers(request)
                 return await handle(StrictRequest(request.scope, request.receive))
             except Unavailable:
                 raise
@@ -288,6 +290,12 @@ def _text(request: Request, name: str) -> str | None:
         return value.encode("latin-1").decode("utf-8") if value is not None else None
     except UnicodeDecodeError:
         raise ValidationFailed(f"The header {name} is not UTF-8.", hint="Send its value in UTF-8.") from None
+
+
+def check_context_headers(request: Request) -> None:
+    """Raise ValidationFailed for a header of the context that came twice, whether or not the route reads it."""
+    for name in CONTEXT_HEADERS:
+        _check_once(request, name)
 
 
 def _check_once(request: Request, name: str) -> None:
