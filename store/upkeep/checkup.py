@@ -22,9 +22,10 @@ class DatabaseReport:
     `pgvector` is the version that is installed in this database, else the one that could be. `stale_scopes`
     counts those that another version indexed; None in another schema than this Memex's. `vectors_error` says
     why vectors cannot be used that are there. `powers` are those of the login that row-level security does not
-    bind: `superuser`, `bypassrls`. `stale_collation` is the version of the collation that the database was made
-    with, if the server has another, and `collated_indexes` are the indexes that are sorted by it. `is_pooled`
-    says whether the connection leads through a pooler.
+    bind: `superuser`, `bypassrls`; `unforced_tables` are those that do not bind their owner by it.
+    `stale_collation` is the version of the collation that the database was made with, if the server has another,
+    and `collated_indexes` are the indexes that are sorted by it. `is_pooled` says whether the connection leads
+    through a pooler.
     """
 
     server_version: str
@@ -34,6 +35,7 @@ class DatabaseReport:
     pgvector: str | None
     pgvector_is_installed: bool
     powers: list[str]
+    unforced_tables: list[str]
     stale_collation: str | None
     collation_version: str | None
     collated_indexes: list[str]

@@ -86,7 +86,9 @@ async def test_each_problem_says_what_to_do(service: Service, caller_of: CallerO
     assert not health.ok
     expected = {"calls", "spending", "erasure"} | ({"queue"} if service.database.has_jobs else set())
     assert set(problems(health)) == expected
-    assert all(one.hint for one in health.checks if one.state != "ok")
+    assert [one.name for one in health.checks if one.state != "ok" and not one.hint] == [
+        "planner"
+    ]  # not tried
     assert "index rebuild" in next(one.hint for one in health.checks if one.name == "index")
     assert health.index.stale == 1
 

@@ -18,6 +18,12 @@ select current_setting('server_version') as server_version,
                      or (pg_has_role(session_user, oid, 'member')  -- a superuser is taken for a member of all
                          and not exists (select from pg_roles where rolname = session_user and rolsuper)))
               order by 1) as powers,
+       array(select relname::text
+               from pg_class
+              where relnamespace = (select relnamespace from pg_class where oid = to_regclass('schema_migration'))
+                and exists (select from pg_policy where polrelid = pg_class.oid)
+                and not (relrowsecurity and relforcerowsecurity)
+              order by 1) as unforced_tables,
        (select datcollversion
           from pg_database
          where datname = current_database()

@@ -16,11 +16,19 @@ from memex.store.upkeep.checkup import examine
 async def test_a_login_with_powers_is_noted(server: Server, conninfo: str) -> None:
     """The login that a service should have has none; a superuser, and whoever bypasses policies, are named.
 
+    So are tables that do not bind their owner.
+
     Also by a role of which the login is a member.
     """
     plain = await examine(conninfo)
     assert plain.powers == []
     assert examine_login(plain, acts_by_role=True).state == "ok"
+
+    with psycopg.connect(conninfo, autocommit=True) as owner:
+        owner.execute("alter table revision no force row level security")
+        told = examine_login(await examine(conninfo), acts_by_role=False)
+        owner.execute("alter table revision force row level security")
+    assert (told.state, told.detail) == ("problem", "row-level security is not forced on revision")
 
     name = psycopg.conninfo.conninfo_to_dict(conninfo)["dbname"]
     strong = await examine(make_conninfo(server.admin, dbname=name))

@@ -110,6 +110,14 @@ def examine_login(report: "DatabaseReport", *, acts_by_role: bool) -> Finding:
         acts = (
             "requests act as the login itself, which may not create roles; forced row-level security binds it"
         )
+    if unforced := report.unforced_tables:
+        return Finding(
+            "roles",
+            f"row-level security is not forced on {', '.join(unforced[:5])}"
+            f"{f' and {len(unforced) - 5} more tables' if len(unforced) > 5 else ''}",
+            "problem",
+            "Run `alter table NAME enable row level security, force row level security` for each, as their owner.",
+        )
     if not report.powers:
         return Finding("roles", acts)
     powers = " and ".join(map(_power, report.powers))

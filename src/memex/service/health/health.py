@@ -15,6 +15,7 @@ from memex.service.health.findings import (
     examine_index,
     examine_jobs,
     examine_left_alone,
+    examine_login,
     examine_pgvector,
     examine_schema,
 )
@@ -230,8 +231,7 @@ def _database_findings(service: Service, figures: TenantFigures, space: SpaceRep
     yield examine_index(figures.stale_scopes)
     yield examine_pgvector(report)
     yield examine_jobs(report)
-    acts = "the roles memex_agent and memex_admin" if service.database.acts_by_role else "the login itself"
-    yield Finding("roles", f"requests act as {acts}; row-level security binds them")
+    yield examine_login(report, acts_by_role=service.database.acts_by_role)
     free = "" if space.free_bytes is None else f"; {space.free_bytes / (1 << 30):,.1f} GiB free on its disk"
     said = f"the database takes {report.database_bytes / (1 << 20):,.0f} MiB{free}"
     if space.level == "ample":
