@@ -19,10 +19,10 @@ from itertools import accumulate
 from typing import Any, Self
 from urllib.parse import unquote
 
-from memex.store.lookalikes import LOOKALIKES, to_latin
 from memex.store.paths import UNSEEN
 from memex.store.records import Span
 from memex.store.search.analyzer import MARKS, UNSPACED
+from memex.store.upkeep.words.lookalikes import LOOKALIKES, to_latin
 
 FILLER = "█"
 MIN_CHARS = 3  # of the normal form: less stands in too many places

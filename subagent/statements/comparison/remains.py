@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from text_to_num import alpha2digit  # type: ignore[import-untyped]  # without types
 
-from memex.store.lookalikes import LATIN_LETTER, LOOKALIKES, OTHER_LETTER
 from memex.store.records import Remains, Span, Tombstone, salted_digest
 from memex.store.search.analyzer import Analyzer
+from memex.store.upkeep.words.lookalikes import LATIN_LETTER, LOOKALIKES, OTHER_LETTER
 from memex.subagent.statements.comparison.holders import is_about_another
 from memex.subagent.statements.comparison.values import values_of
 from memex.subagent.statements.days.dating import without_dates
