@@ -1,6 +1,8 @@
 """Dreams: a proposal is made, shown, applied, rejected and taken back, and nothing is lost."""
 
+import random
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,11 @@ from memex.errors import ProjectNotFound, ProposalNotFound, ReadOnlyMount, Valid
 from memex.service.chunk_embedding import backfill
 from memex.service.dreams import gate
 from memex.service.dreams.operations import CHOOSE, DECIDE, LIST, REPORT, RUN, SHOW
+from memex.service.dreams.reading import read_state
 from memex.service.erasing.erase import ERASE
 from memex.service.service import Caller, Service
 from memex.store.database import Database
+from memex.subagent.dream.edits import EditChange, FileEdit
 from memex.subagent.embedders.choose import choose_embedder
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -344,7 +348,7 @@ async def test_what_the_copy_says_anew_is_embedded_before_it_is_asked(
     ask = gate._ask
     missing: list[int] = []
 
-    async def counted(service: Service, dreamer: Caller, *rest: Any) -> gate.Contexts:
+    async def counted(service: Service, dreamer: Caller, *rest: Any, **more: Any) -> gate.Contexts:
         [(without,)] = await select(
             database,
             "select count(*) from chunk where scope_id = any (%s) and not exists (select from embedding where"
@@ -352,7 +356,7 @@ async def test_what_the_copy_says_anew_is_embedded_before_it_is_asked(
             [[scope.scope_id for scope in dreamer.access.scopes]],
         )
         missing.append(without)
-        return await ask(service, dreamer, *rest)
+        return await ask(service, dreamer, *rest, **more)
 
     monkeypatch.setattr(gate, "_ask", counted)
     await write_each(service, alice, DIRT)
@@ -362,7 +366,73 @@ async def test_what_the_copy_says_anew_is_embedded_before_it_is_asked(
 
     assert made is not None
     assert made.gate.held == []
-    assert missing == [0, 0]
+    assert missing == [0, 0, 0]  # in full and in small contexts before, and in full ones after
+
+
+def _full_memory() -> dict[str, str]:
+    """Return pages of more statements than a context holds, in few words; three stand in two of them."""
+    rnd = random.Random(46)  # for no secret
+    plants = ["basil", "cress", "dill", "fennel", "garlic", "leek", "mint", "onion", "sage", "thyme"]
+    rest = [
+        "water",
+        "garden",
+        "soil",
+        "sun",
+        "stone",
+        "path",
+        "wall",
+        "shade",
+        "rain",
+        "frost",
+        "sand",
+        "gate",
+    ]
+    said = [
+        f"Bed {bed} has {' '.join([plants[bed % 10]] * (1 + bed // 50) + rnd.choices(rest, k=rnd.randint(4, 30)))}."
+        for bed in range(200)
+    ]
+    lines = [f"- {line} (2026-03-{1 + number % 28:02})\n" for number, line in enumerate(said)]
+    return {
+        "user/notes.md": f"# Notes\n\n## Notes\n\n{''.join(lines)}",
+        "user/notes-2.md": f"# Notes\n\n## Notes\n\n{''.join(lines[20:60:15])}",
+    }
+
+
+@pytest.mark.parametrize(("part", "is_passed"), [(4, True), (1, False)])
+async def test_twins_go_from_a_memory_that_fills_contexts(
+    service: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch, part: int, is_passed: bool
+) -> None:
+    """Lines at the edge of a full context change places with any write; those above it decide."""
+    monkeypatch.setattr(gate, "EDGE", part)
+    await write_each(service, alice, _full_memory())
+    for plant in ("mint", "dill", "sage", "leek"):
+        await service.execute(alice, "memory_context", {"query": f"Which bed has {plant}?"})
+    made = (await RUN.call(service, alice, {})).proposal
+
+    assert made is not None
+    assert [group.kind for group in made.groups] == ["duplicate"] * 3
+    assert (made.gate.with_held.kept_share >= gate.KEPT_SHARE) is is_passed
+
+
+@pytest.mark.parametrize("is_checked", [True, False])
+async def test_a_statement_that_answers_no_question_any_more_is_held_back(
+    service: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch, is_checked: bool
+) -> None:
+    """The gate trusts no planner: of many lines that are kept, one that an edit takes away counts all the same."""
+    if not is_checked:
+        monkeypatch.setattr(gate, "MAX_OWN_CHARS", 0)
+    await write_each(service, alice, _full_memory())
+    for plant in ("cherries", "plums", "pears", "apples", "figs", "grapes"):
+        await service.execute(alice, "memory_context", {"query": f"Which bed has {plant} and leek?"})
+    access = alice.access
+    state = await read_state(service, access, "user", datetime(2026, 6, 1, tzinfo=UTC))
+    line = state.pages["user/notes.md"].lines[100]
+    change = EditChange("line", line.raw)
+    group = (FileEdit("duplicate", line.path, line.version, (change,), (line.reference,), ("",)),)
+
+    result = await gate.hold_against_questions(service, alice, state, [group], datetime.now(UTC))
+
+    assert result.held == ([1] if is_checked else [])
 
 
 async def test_what_the_questions_held_back_is_applied_by_nobody(

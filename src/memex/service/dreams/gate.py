@@ -18,6 +18,7 @@ from memex.service.identity.rate_limits import RateLimits
 from memex.service.planners import builtin_planners
 from memex.service.recording import Recorder
 from memex.service.service import Service
+from memex.service.tools.context import DEFAULT_BUDGET
 from memex.service.tools.registry import new_metrics
 from memex.store.access import Access
 from memex.store.dreams.questions import copy_states, read_questions
@@ -35,9 +36,11 @@ from memex.telemetry import Tracing
 
 MAX_QUESTIONS = 50  # of the log
 MAX_OWN_QUESTIONS = 50  # statements that edits touch, each asked as a question of itself
+MAX_OWN_CHARS = 500  # of such a question
 MIN_REAL_QUESTIONS = 20  # with fewer, nothing is applied by itself
 RECENT = timedelta(days=90)
 KEPT_SHARE = 0.99
+EDGE = 4  # a line of a context counts if it also stands in one of a quarter of the characters
 MAX_GROWTH = 0.02
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 SHORT_CONTEXT = 2_000  # characters; of a shorter one the growth is counted as if it had so many
@@ -46,9 +49,8 @@ MAX_ROUNDS = 6  # in which groups are taken out
 
 _HEAD = re.compile(r"\[[0-9a-z]{4}\] |</?memory-|#{1,6} ")  # what says where statements stand
 
-Contexts = list[
-    tuple[int, list[str]]
-]  # of each question: the characters of the context, and the cores of its lines
+# Of each question: the characters of the context, and the cores of its lines.
+Contexts = list[tuple[int, list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,10 @@ async def hold_against_questions(
         await _embed(
             quiet, dreamer
         )  # what was written a moment ago, else it counts as found anew behind the edits
-        before = await _ask(quiet, dreamer, questions, now)
+        before = _above_edge(
+            await _ask(quiet, dreamer, questions, now),
+            await _ask(quiet, dreamer, questions, now, budget=DEFAULT_BUDGET // EDGE),
+        )
         applied: dict[int, Group] = {}
         held: list[int] = []
         for part, group in enumerate(groups, start=1):
@@ -104,7 +109,7 @@ async def hold_against_questions(
             else:
                 held.append(part)
         await _embed(quiet, dreamer)
-        compared = _compare(before, await _ask(quiet, dreamer, questions, now), twins, grows)
+        compared = _compare(questions, before, await _ask(quiet, dreamer, questions, now), twins, grows)
         with_held = compared.figures()
         for _ in range(MAX_ROUNDS):
             if compared.passes or not applied:
@@ -116,7 +121,7 @@ async def hold_against_questions(
                 held.append(part)
                 del applied[part]
             await _embed(quiet, dreamer)
-            compared = _compare(before, await _ask(quiet, dreamer, questions, now), twins, grows)
+            compared = _compare(questions, before, await _ask(quiet, dreamer, questions, now), twins, grows)
     if not compared.passes:
         held = list(range(1, len(groups) + 1))
     return GateResult(
@@ -147,7 +152,7 @@ def _added(groups: Sequence[Group]) -> set[str]:
 
 
 def _own_question(change: EditChange) -> str:
-    return core(change.old or change.new or "")[:500]
+    return core(change.old or change.new or "")[:MAX_OWN_CHARS]
 
 
 def _twins(state: MountState, groups: Sequence[Group]) -> dict[str, str]:
@@ -204,10 +209,17 @@ async def _embed(service: Service, dreamer: Caller) -> None:
         await backfill(service.database, service.embedder, scope_ids=scopes)
 
 
-async def _ask(service: Service, dreamer: Caller, questions: Sequence[str], now: datetime) -> Contexts:
+async def _ask(
+    service: Service,
+    dreamer: Caller,
+    questions: Sequence[str],
+    now: datetime,
+    *,
+    budget: int = DEFAULT_BUDGET,
+) -> Contexts:
     asked = []
     for question in questions:
-        given = {"query": question, "project": dreamer.access.project}
+        given = {"query": question, "project": dreamer.access.project, "budget": budget}
         answer = await service.execute(dreamer, "memory_context", given, now=now)
         context = answer["context"].removeprefix("\n").splitlines()
         lines = [line for line in context if line not in SENTENCES and not _HEAD.match(line)]
@@ -215,18 +227,40 @@ async def _ask(service: Service, dreamer: Caller, questions: Sequence[str], now:
     return asked
 
 
-def _compare(before: Contexts, after: Contexts, twins: Mapping[str, str], grows: Sequence[bool]) -> _Compared:
-    """Compare contexts; `grows` says which of them count for the growth."""
+def _above_edge(full: Contexts, small: Contexts) -> Contexts:
+    """Return contexts without the lines that smaller ones of the same questions do not have.
+
+    At the edge of a full context lines change places whenever anything is written, or the budget is another one.
+    """
+    return [
+        (chars, [line for line in lines if _is_said(line, " ".join(strong))])
+        for (chars, lines), (_, strong) in zip(full, small, strict=True)
+    ]
+
+
+def _compare(
+    questions: Sequence[str],
+    before: Contexts,
+    after: Contexts,
+    twins: Mapping[str, str],
+    grows: Sequence[bool],
+) -> _Compared:
+    """Compare contexts; `grows` says which of them count for the growth.
+
+    A statement that is asked as a question of itself has lost all when it does not answer any more.
+    """
     stood = kept = emptied = 0
     lost: list[str] = []
     growths: list[float] = []
-    for (old_chars, old), (new_chars, new), is_counted in zip(before, after, grows, strict=True):
+    for question, (old_chars, old), (new_chars, new), is_counted in zip(
+        questions, before, after, grows, strict=True
+    ):
         now = " ".join(new)
         missing = [line for line in old if not _is_said(line, now) and twins.get(line, line) not in now]
         stood += len(old)
         kept += len(old) - len(missing)
         lost += missing
-        emptied += bool(old) and not new
+        emptied += (old_chars > 0 and not new) or any(line[:MAX_OWN_CHARS] == question for line in missing)
         if is_counted:
             growths.append((new_chars - old_chars) / max(old_chars, SHORT_CONTEXT))
     share = kept / stood if stood else 1.0
