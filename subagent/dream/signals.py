@@ -388,7 +388,10 @@ def _is_linked_inside(state: MountState, page: DreamPage) -> bool:
 
 
 def _names(state: MountState) -> Iterator[Signal]:
-    """Yield the first line of each page that says the name of another page, and does not link to it."""
+    """Yield the first line of each page that says the name of another page, and does not link to it.
+
+    A title of which a word stands in small letters anywhere, such as `Keyboard Shortcuts`, is no name.
+    """
     names = {page.title: page for page in state.pages.values() if _is_name(page)}
     if not names:
         return
@@ -397,7 +400,7 @@ def _names(state: MountState) -> Iterator[Signal]:
     usable = {
         name: page
         for name, page in names.items()
-        if titles[name] == 1 and (" " in name or name.casefold() not in lower)
+        if titles[name] == 1 and lower.isdisjoint(word.casefold() for word in _WORD.findall(name))
     }
     if not usable:
         return

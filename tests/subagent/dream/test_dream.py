@@ -425,6 +425,8 @@ def test_a_name_gets_a_link_at_the_end_of_its_line() -> None:
     texts = {
         "user/people/mara.md": "# Mara\n\nOur neighbour.\n",
         "user/people/will.md": "# Will\n\nA friend.\n",
+        "user/keyboard-shortcuts.md": "# Keyboard Shortcuts\n\nEach of the shortcuts.\n",
+        "user/menu.md": "# Menu\n\n- Choose Keyboard Shortcuts in the settings.\n",
         "user/diary.md": (
             "# Diary\n\n- Met Mara at the fair. (2026-01-02)\n- Mara again. (2026-01-03)\n- I will go with Will.\n"
         ),
@@ -437,6 +439,7 @@ def test_a_name_gets_a_link_at_the_end_of_its_line() -> None:
         in after["user/diary.md"]
     )
     assert "[[people/will]]" not in after["user/diary.md"]
+    assert after["user/menu.md"] == texts["user/menu.md"]
 
 
 def merged(text: str, stamp: str) -> FileEdit:
