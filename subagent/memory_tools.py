@@ -194,7 +194,7 @@ class MemoryTools:
             async with self._operation("memory_read", {"spans": names}) as (memory, logged):
                 for reference, text in zip(wanted, await memory.spans(wanted), strict=True):
                     self._keep_text(reference, text)
-                logged["texts"] = [{"$text": name} for name in names]
+                logged["texts"] = len(names)
         return [self._texts[reference] for reference in references]
 
     def _is_known_text(self, reference: Reference) -> bool:
@@ -263,7 +263,7 @@ class MemoryTools:
 
     async def entry_statements(self, paths: Sequence[str]) -> list[EntryStatement]:
         """Return what became of the statements that were made from entries; see `Memory.entry_statements`."""
-        request = {"entries": list(paths)}
+        request = {"entries": len(paths)}  # hundreds, whose reading is logged by their spans
         async with self._operation("memory_statements", request) as (memory, logged):
             found = await memory.entry_statements(paths)
             logged["statements"] = [
@@ -274,7 +274,7 @@ class MemoryTools:
 
     async def rivals(self, paths: Sequence[str]) -> list[Rival]:
         """Return what newer statements contradict those of pages and entries; see `Memory.rivals`."""
-        async with self._operation("memory_statements", {"files": list(paths)}) as (memory, logged):
+        async with self._operation("memory_statements", {"files": len(paths)}) as (memory, logged):
             found = await memory.rivals(paths)
             logged["rivals"] = [[rival.path, rival.line_key.hex(), str(rival.newer)] for rival in found]
         return found
@@ -328,7 +328,7 @@ class MemoryTools:
 
     async def passages(self, query: Query, paths: Sequence[str]) -> list[FilePassages]:
         """Return passages of files, scored by a query that `find` weighed; see `Memory.passages`."""
-        async with self._operation("memory_passages", {"paths": list(paths)}) as (memory, logged):
+        async with self._operation("memory_passages", {"paths": len(paths)}) as (memory, logged):
             files = await memory.passages(query, paths)
             logged["files"] = [f"{file.path}@{file.version}" for file in files]
         return files

@@ -11,7 +11,7 @@ states. Source: Lucene's BM25Similarity, with exact lengths and without the cons
 import math
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 RANKER_VERSION = 2
@@ -33,7 +33,7 @@ class Query:
     """Lexemes to look for, rarest first, with their weights; `c2` and `c3` depend on the collection.
 
     `most` is what a text would score at most that held every word of the query, also those that no chunk holds.
-    `chunks` is how many the collection has.
+    `chunks` is how many the collection has, and `weight_of` the weight of each lexeme.
     """
 
     lexemes: tuple[str, ...]
@@ -42,6 +42,11 @@ class Query:
     c3: float
     most: int = 0
     chunks: int = 0
+    weight_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Set the weights by lexeme, which a context looks up for hundreds of lines."""
+        object.__setattr__(self, "weight_of", dict(zip(self.lexemes, self.weights, strict=True)))
 
     @property
     def mean_length(self) -> float:
@@ -110,7 +115,7 @@ def most_score(
     """
     repeats = Counter(lexemes)
     is_light = all(lexeme in light for lexeme in repeats)
-    known = dict(zip(query.lexemes, query.weights, strict=True))
+    known = query.weight_of
     weights = [known[lexeme] for lexeme in repeats if lexeme in known] + [
         _weight(n, 0, times, lexeme in light and not is_light)
         for lexeme, times in repeats.items()
@@ -137,8 +142,7 @@ def score(query: Query, tfs: Mapping[str, int], length: int) -> int:
     """Return the score of a chunk of `length` lexemes that holds each lexeme `tfs` times."""
     if not tfs:
         return 0
-    c2, at_length = query.c2, query.c3 * min(length, _MAX_COUNT)
-    weight_of = dict(zip(query.lexemes, query.weights, strict=True))
+    c2, at_length, weight_of = query.c2, query.c3 * min(length, _MAX_COUNT), query.weight_of
     found = 0
     for lexeme, tf in tfs.items():
         if tf and (weight := weight_of.get(lexeme)):
