@@ -22,7 +22,7 @@ from memex.subagent.planner import ContextRequest, RecallReason
 from memex.subagent.statements.places import is_statement_file
 
 POOL_FILES = 100  # that a query finds at most: a told message is a file of its own; more brought nothing
-ENTRIES = 24  # of the journal, the best, beside which others are looked at; 60 found no more evidence
+ENTRIES = 24  # of the journal, the best, beside which others are looked at; 60 bring less than a point
 REACH = 2  # entries on either side of one that are its window
 SEEDS = 16  # files, the best, whose neighbours are looked at
 SEED_PASSAGES = 4  # of each, those that score highest

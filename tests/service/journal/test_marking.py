@@ -3,14 +3,13 @@
 import json
 import zipfile
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from tests.kit.memory import remember
+from tests.kit.memory import person, remember
 
 from memex.errors import Forbidden, MemexError
 from memex.routes import ROUTES
@@ -116,11 +115,6 @@ async def answer(service: Service, caller: Caller, name: str, arguments: dict[st
     except (MemexError, TypeError) as error:
         return f"{error} {getattr(error, 'hint', '')}"
     return done.model_dump_json() if isinstance(done, BaseModel) else json.dumps(done, ensure_ascii=False)
-
-
-def person(alice: Caller) -> Caller:
-    """Return alice, signed in to the web UI."""
-    return replace(alice, access=replace(alice.access, channel="user"))
 
 
 async def test_no_agent_reads_what_was_forgotten(service: Service, alice: Caller) -> None:

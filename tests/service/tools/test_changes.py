@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.kit.memory import open_project, remember, run_tool, skipped
+from tests.kit.memory import open_project, person, remember, run_tool, skipped
 
 from memex.errors import HandleNotFound
 from memex.service.log.call_list import read_attempts
@@ -383,7 +383,7 @@ async def test_a_clear_statement_is_forgotten_and_stays_in_the_history(
     answer = await remember(service, known_user, text, call="forget")
     after = await everything(service, known_user)
     history = await run_tool(service, known_user, "history", "seen", path="user/profile.md")
-    past = await text_of(service, known_user, "user/profile.md", version=2)
+    past = await text_of(service, person(known_user), "user/profile.md", version=2)
     await service.revert(known_user, "forget")
 
     assert reasons(answer)[0] == ("user/profile.md", "1 removed")

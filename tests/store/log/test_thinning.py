@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.kit.memory import remember, run_tool, write
+from tests.kit.memory import person, remember, run_tool, write
 from tests.kit.rows import until
 
 from memex.errors import VersionThinned
@@ -130,7 +130,7 @@ async def test_what_is_named_stays(service: Service, alice: Caller) -> None:
         await keep(connection, alice.access, "kept")
     await age(service, 500)
     await thinned(service)
-    removed = await service.execute(alice, "memory_removed", {"state": "forgotten"})
+    removed = await service.execute(person(alice), "memory_removed", {"state": "forgotten"})
 
     assert [line["text"] for line in removed["lines"]] == ["I live in Lyon."]
     assert not any((await history(service, alice, "user/kept.md")).values())

@@ -1,6 +1,6 @@
 """Sentences of the journal that a request to forget may mean."""
 
-from tests.kit.memory import remember, write
+from tests.kit.memory import person, remember, write
 
 from memex.service.service import Caller, Service
 
@@ -28,13 +28,13 @@ async def test_a_note_in_a_folder_of_that_name_is_no_entry(service: Service, ali
 async def test_words_that_the_journal_alone_held_come_back_with_the_call(
     service: Service, alice: Caller
 ) -> None:
-    """No page lost a line, so none is listed; the answer says that `revert` brings the words back, and it does."""
+    """A person finds the words listed; the answer says that `revert` brings them back, and it does."""
     told = await remember(service, alice, f"{SAID} I prefer oolong tea.")
     forgotten = await remember(service, alice, f"Please forget that {SAID.lower()}", call="again")
-    listed = await service.execute(alice, "memory_removed", {})
+    listed = await service.execute(person(alice), "memory_removed", {})
     await service.revert(alice, "again")
     entry = await service.execute(alice, "memory_read", {"path": told["entry"].partition("@")[0]})
 
-    assert listed["lines"] == []
+    assert [line["text"] for line in listed["lines"]] == [SAID]
     assert "`revert` of this call brings it back" in forgotten["note"]
     assert entry["content"] == f"{SAID} I prefer oolong tea."
