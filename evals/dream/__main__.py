@@ -7,6 +7,7 @@ as they are is told apart: nobody has said whether that is dirt.
 import argparse
 import asyncio
 import random
+import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from memex.subagent.dream.verify import core, verify
 KINDS = ("duplicate", "superseded", "task_done", "moved_link")
 LISTED: dict[str, str] = {"said_again": "duplicate", "contradiction": "superseded"}
 MAX_DREAMS = 40
+_WORDS = re.compile(r"\w+")
 
 
 def memories() -> Iterator[tuple[str, dict[str, str]]]:
@@ -133,9 +135,9 @@ def _soiled(name: str, texts: dict[str, str], asked: argparse.Namespace) -> Iter
         yield soil(texts, random.Random(f"{name}-{seed}"))  # noqa: S311  # for no secret
 
 
-def _said(line: str) -> tuple[str, bool]:
-    """Return of a line what makes it known again when its stamp and its links have changed."""
-    return core(line), "[ ]" in line
+def _said(line: str) -> tuple[tuple[str, ...], bool]:
+    """Return the words of a line without its stamp and links, and whether it is open."""
+    return tuple(_WORDS.findall(core(line).casefold())), "[ ]" in line
 
 
 if __name__ == "__main__":
