@@ -104,16 +104,16 @@ def main() -> None:
                 print(f"own     {kind:12} {name}: {line}")  # noqa: T201  # its output
         for memory in _soiled(name, texts, asked):
             changes, told = changed_lines(memory)
-            found, named = ({(kind, _said(line)) for kind, line in lines} for lines in (changes, told))
+            found, named = ({(kind, _key(line)) for kind, line in lines} for lines in (changes, told))
             for kind in KINDS:
                 for lines in memory.dirt.get(kind, ()):
-                    is_found = any((kind, _said(line)) in found for line in lines)
+                    is_found = any((kind, _key(line)) in found for line in lines)
                     (right if is_found else missed)[kind] += 1
-                    listed[kind] += not is_found and any((kind, _said(line)) in named for line in lines)
+                    listed[kind] += not is_found and any((kind, _key(line)) in named for line in lines)
                     if asked.show and not is_found:
                         print(f"missed  {kind:12} {name}: {lines[0]}")  # noqa: T201  # its output
                 for line in memory.look_alikes.get(kind, ()):
-                    if changed := [one for one in KINDS if (one, _said(line)) in found]:
+                    if changed := [one for one in KINDS if (one, _key(line)) in found]:
                         wrong[kind] += 1
                         print(f"wrong   {kind:12} {name}: {changed} {line}")  # noqa: T201  # its output
     print("kind          right missed listed  wrong precision  recall   own")  # noqa: T201  # its output
@@ -135,8 +135,8 @@ def _soiled(name: str, texts: dict[str, str], asked: argparse.Namespace) -> Iter
         yield soil(texts, random.Random(f"{name}-{seed}"))  # noqa: S311  # for no secret
 
 
-def _said(line: str) -> tuple[tuple[str, ...], bool]:
-    """Return the words of a line without its stamp and links, and whether it is open."""
+def _key(line: str) -> tuple[tuple[str, ...], bool]:
+    """Return what equal lines have in common: the words without stamp and links, and whether it is open."""
     return tuple(_WORDS.findall(core(line).casefold())), "[ ]" in line
 
 

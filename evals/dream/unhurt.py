@@ -21,7 +21,8 @@ async def compare_before_and_after(root: Path, chats: int) -> None:
         ways = await measure(
             told, list(EMBEDDERS), ["indexed", SAID_TWICE, DREAMT], beam.budgets, at_a_time=2
         )
-        print(to_markdown(figures_table(f"{beam.title}, {len(told)} chats", ways, beam.budgets)))  # noqa: T201
+        table = figures_table(f"{beam.title}, {len(told)} chats", ways, beam.budgets)
+        print(to_markdown(table))  # noqa: T201  # its output
     before = await run_suite("vaults", root, RetrievalOptions())
     after = await run_suite("vaults", root, RetrievalOptions(dreams=_dream))
     comparison = runs.compare(before, after, name="before")
