@@ -26,8 +26,9 @@ from memex.subagent.statements.comparison.relations import (
 )
 from memex.subagent.statements.comparison.short_corrections import ShortCorrection, short_correction
 from memex.subagent.statements.comparison.values import says_more
-from memex.subagent.statements.comparison.views import StatementView, view
+from memex.subagent.statements.comparison.views import view, words_of
 from memex.subagent.statements.extraction import Statement
+from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import destination, mount_of
 from memex.subagent.statements.subjects import normal_form
 
@@ -359,24 +360,24 @@ def _relation(
 ) -> tuple[Relation, FiledStatement] | None:
     """Return what a new statement makes of a stored one, and which one that is."""
     new, mount = view(add.statement.text, add.statement.kind, analyzer), mount_of(add.path)
-    by_view: dict[StatementView, FiledStatement] = {}
+    alike: dict[tuple[str, StatementKind], FiledStatement] = {}
     for statement in stored:
-        older = view(statement.text, statement.kind, analyzer)
+        key = statement.text, statement.kind
+        if new.topic.isdisjoint(words_of(statement.text, analyzer)):
+            continue  # it says nothing of what the new one is about
         if (
-            older not in by_view or mount_of(statement.path) == mount
+            key not in alike or mount_of(statement.path) == mount
         ):  # one that stands twice is changed in its scope
-            by_view[older] = statement
-    relation = decide(
-        new,
-        [
-            compare(
-                new,
-                older,
-                about.weights,
-                is_same_scope=mount_of(statement.path) == mount,
-                may_close=statement.kind == "pending" and is_writable(statement.path, project),
-            )
-            for older, statement in by_view.items()
-        ],
-    )
-    return None if relation is None else (relation, by_view[relation.older])
+            alike[key] = statement
+    compared = [
+        compare(
+            new,
+            view(*key, analyzer),
+            about.weights,
+            is_same_scope=mount_of(statement.path) == mount,
+            may_close=statement.kind == "pending" and is_writable(statement.path, project),
+        )
+        for key, statement in alike.items()
+    ]
+    relation = decide(new, compared)
+    return None if relation is None else (relation, alike[relation.older.text, relation.older.kind])

@@ -82,7 +82,7 @@ def _ground(
     """Return why a clause takes the place of an older one, and the value in that which is out of date."""
     if clause.is_change and not older.is_open and (value := _other_value(clause, old)) is not None:
         return "value", value
-    if _names_another(clause.values, old.values):
+    if not (older.is_open or clause.given_up) or _names_another(clause.values, old.values):
         return None
     if older.is_open:
         if clause.ends:
@@ -104,7 +104,7 @@ def _names_another(new: Sequence[ClauseValue], old: Sequence[ClauseValue]) -> bo
 
 
 def _every_word(one: StatementView) -> frozenset[str]:
-    return frozenset(word for clause in one.clauses for word in clause.words)
+    return frozenset().union(*[clause.words for clause in one.clauses])
 
 
 def _other_value(new: StatementClause, old: StatementClause) -> ClauseValue | None:

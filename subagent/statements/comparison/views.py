@@ -1,7 +1,8 @@
 """A statement as it is compared with others: its words, its values, and what its words say of a change. Pure."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.statements import language
@@ -70,7 +71,7 @@ _DENIED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StatementView:
     """A statement as it is compared: its words, its values, and what its words say of a change.
 
@@ -81,7 +82,6 @@ class StatementView:
         amounts: words of it that say when or how much, and measures.
         values: its values, in their order.
         plain: the statement with single spaces and straight quotes, without the dates beside days.
-        clauses: its clauses, in their order.
         subject: see `subject_of`.
         is_change: its words say that something is different now.
         is_closing: its words say that something is over or done.
@@ -98,7 +98,6 @@ class StatementView:
     amounts: frozenset[str]
     values: tuple[Value, ...]
     plain: str
-    clauses: tuple[StatementClause, ...]
     subject: str | None
     is_change: bool
     is_closing: bool
@@ -107,6 +106,18 @@ class StatementView:
     may_change: bool
     is_guarded: bool
     is_open: bool
+    analyzer: Analyzer = field(repr=False, compare=False)
+
+    @cached_property
+    def clauses(self) -> tuple[StatementClause, ...]:
+        """Its clauses, in their order: read when they are asked for, since few candidates come so far."""
+        return clauses_of(self.plain, self.values, self.analyzer)
+
+
+@cached_for_short_texts(entries=8_192)
+def words_of(text: str, analyzer: Analyzer) -> frozenset[str]:
+    """Return the words of a statement, among which are all those of the topic of its view."""
+    return frozenset(analyzer.lexemes(text.translate(APOSTROPHES)))
 
 
 @cached_for_short_texts(entries=4_096)
@@ -137,7 +148,6 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
         ),
         values=values,
         plain=plain,
-        clauses=clauses_of(plain, values, analyzer),
         subject=subject_of(kind, text),
         is_change=is_plain and tables.change.search(unquoted) is not None,
         is_closing=may_close
@@ -147,6 +157,7 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
         may_change=is_plain and unquoted == plain,
         is_guarded=is_guarded,
         is_open=kind in _OPEN_KINDS or _OPEN.search(plain) is not None,
+        analyzer=analyzer,
     )
 
 

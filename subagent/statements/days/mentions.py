@@ -36,6 +36,7 @@ class DayTables:
     """The patterns of one language; `calendars/english.yaml` says what each holds."""
 
     calendar: Calendar
+    any_day: re.Pattern[str]  # finds a place if one of the rules does, in less than half the time
     days: tuple["DayRule", ...]
     vague: re.Pattern[str]
     not_behind: re.Pattern[str]
@@ -145,6 +146,8 @@ def _candidates(text: str, day: date) -> Iterator[DayMention]:
 
 
 def _of_language(text: str, day: date, tables: DayTables) -> Iterator[DayMention]:
+    if tables.any_day.search(text) is None:
+        return
     read_up_to = 0
     matches = [(match, rule) for rule in tables.days for match in rule.match.finditer(text)]
     # The order is stable: of several rules that fit at a place the first one counts.
@@ -264,6 +267,7 @@ def _load_language(language: str) -> DayTables:
     )
     return DayTables(
         calendar,
+        filled("|".join(f"(?:{row['match']})" for row in tables["days"])),
         tuple(
             DayRule(filled(row["match"]), row["is"], row.get("days", 0), row.get("is_bare", False))
             for row in tables["days"]
