@@ -26,7 +26,7 @@ Why = Literal["words", "meaning", "link", "backlink", "neighbour", "pinned", "li
 OmissionReason = Literal["budget", "relevance", "duplicate", "nothing_fits"]
 
 BUILTIN = "builtin"
-PLANNER_VERSION = 33  # a part of the engine that every call logs; see `memex.subagent.engine`
+PLANNER_VERSION = 34  # a part of the engine that every call logs; see `memex.subagent.engine`
 
 
 @dataclass(frozen=True, slots=True)

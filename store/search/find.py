@@ -26,6 +26,7 @@ from memex.store.search.hybrid.fusion import (
     by_similarity,
     fuse,
     group_by_file,
+    is_embedded,
     key_of,
 )
 from memex.store.search.hybrid.recorded_vectors import find_recorded_chunks
@@ -78,9 +79,9 @@ class SearchResult:
     """The hits of a search, best first, and the weighted query, with which other passages can be scored too.
 
     `near` holds the chunks of the vector search that were fused with those of BM25. The log keeps them, because
-    nobody can compute them again later. None when the search used words alone. `is_of_days` says that the search
-    was narrowed to the days that the query names. `ranking` is what the hits are the first of. `entries` are the
-    best entries of the journal, where they were asked for beside the hits.
+    nobody can compute them again later. It is empty while too few texts are embedded, and None when the search used
+    words alone. `is_of_days` says that the search was narrowed to the days that the query names. `ranking` is what
+    the hits are the first of. `entries` are the best entries of the journal, where they were asked for beside them.
     """
 
     hits: tuple[Hit, ...]
@@ -260,10 +261,12 @@ async def rank(
         compared = await _nearest(connection, views, vector, wanted, prefix, tags, filters)
         if least_similarity is None:
             compared = await token_states.compare(connection, views, vector, files, compared)
+            if vector.states is not None and not is_embedded(files, compared):
+                compared = ()
         near = [NearSpan(chunk.path, chunk.span, chunk.distance, chunk.interaction) for chunk in compared]
     if least_similarity is not None:
         files = by_similarity(compared, least_similarity)
-    elif is_fused:
+    elif compared:
         fused = fuse(files, compared, query.most)
         known = {file.path for file in fused}
         files = [*fused, *(file for file in files if file.path not in known)]

@@ -31,6 +31,7 @@ from memex.store.markdown import read_summaries
 from memex.store.records import EntryStatement, Reference, Span, Tombstone, maker
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import K1, B, Query, score
+from memex.store.search.hybrid.fusion import are_enough
 from memex.store.search.hybrid.statement_states import SIMILARITY_SCALE
 from memex.store.search.index import text_digest
 from memex.subagent.context.lines import MAX_WHOLE_CHARS, split_lines, split_titled_lines
@@ -127,11 +128,6 @@ class ContextLine(NamedTuple):  # a call makes a thousand, and a dataclass takes
     def is_whole_passage(self) -> bool:
         """Whether it is all that a passage beside memory says, so that search has scored this very line."""
         return self.included is not None and self.candidate.text == self.included.passage.text.strip()
-
-    @property
-    def is_embedded_alone(self) -> bool:
-        """Whether it is embedded by itself, sooner or later; see `embedded_lines`."""
-        return self.unit is not None or is_entry_at(self.reference.path)
 
     @property
     def is_waiting(self) -> bool:
@@ -493,8 +489,8 @@ async def add_meaning(
 ) -> list[ContextLine]:
     """Return lines, best first, with what they mean in their scores: MaxSim above what is typical, and nearness.
 
-    A line that is not embedded yet counts as typical, so that it stands among the others by its words; and the more
-    such lines there are, the less meaning counts.
+    A line that is not embedded yet counts as typical, so that it stands among the others by its words. Where many
+    are not, words alone count.
 
     Args:
         question: as it was asked.
@@ -515,20 +511,24 @@ async def add_meaning(
         for line, similar in zip(lines, found, strict=True)
     ]
     known = sorted(value for value in meant if value is not None)
-    if not known:
+    if not known or not are_enough(len(known), max(len(known), sum(map(_is_embedded_alone, lines)))):
         return list(lines)
     typical = known[len(known) // 2]
-    embedded = len(known) / max(len(known), sum(line.is_embedded_alone for line in lines))
     return best_first(
         line
         if value is None or similar is None
         else line._replace(
-            score=line.score + embedded * (value - typical),
+            score=line.score + value - typical,
             similarity=similar / SIMILARITY_SCALE,
             why=_why(line, "meaning") if similar >= NEAR * SIMILARITY_SCALE and not line.share else line.why,
         )
         for line, value, similar in zip(lines, meant, found, strict=True)
     )
+
+
+def _is_embedded_alone(line: ContextLine) -> bool:
+    """Tell whether a line is embedded by itself, sooner or later; see `embedded_lines`."""
+    return line.unit is not None or is_entry_at(line.reference.path)
 
 
 def waiting_lines(lines: Sequence[ContextLine]) -> list[ContextLine]:

@@ -27,7 +27,8 @@ class Candidates:
         is_of_days: whether the search was narrowed to days that the query names.
         language: of memory.
         beside: the entries of the journal around those that were found.
-        near: the passages that search compared in meaning; None if it searched by words alone.
+        near: the passages that search compared in meaning: none while too few of them are embedded, and None if it
+            searched by words alone.
         first: the passage that search ranked first.
         paths: the files of the ranked passages.
     """

@@ -7,7 +7,8 @@ other words gets what shares any word. So each kind of evidence counts by itself
     share     the score by words, of the most that the question could score
     certainty = min(1, best share / 0.35)^2, doubt = max(0, 1 - best share / 0.2), of the whole search
 
-Without token states there is no MaxSim, and the relative scores of `rank` are blended.
+Without token states there is no MaxSim, and the relative scores of `rank` are blended. While many of the best
+chunks by words have no states, meaning knows some texts and not others, and words alone rank; see `is_embedded`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +25,8 @@ INTERACTION_WEIGHT = 1.5
 SURE_SHARE = 0.35  # a best share from which on words count in full
 DOUBTFUL_SHARE = 0.2  # a best share below which the cosine of whole texts counts as well
 FUSED_FILES = 100  # files of each list that are fused
+EMBEDDED_SHARE = 0.9  # of texts, from which on meaning counts: with a quarter, BEAM loses 10 of 166 pieces
+MAX_WAITING = 3  # texts that are not embedded yet, as in a call, do not stop it
 COMPARED_BY_WORDS = 60  # chunks, the best by words, that are compared piece by piece; more brought nothing
 
 Key = tuple[int, int]  # the ids of the scope and the chunk
@@ -89,11 +92,7 @@ def fuse(by_words: Sequence[RankedFile], near: Sequence[NearChunk], most: int) -
     meaning = {group[0].path: group for group in group_by_file(near)}
     scores = {path: file.chunks[0].score for path, file in words.items()}
     interactions = {key_of(chunk): chunk.interaction for chunk in near if chunk.interaction is not None}
-    values = (
-        _by_evidence(scores, near, interactions, most, _embedded_share(words.values(), near))
-        if interactions
-        else _relative(scores, near)
-    )
+    values = _by_evidence(scores, near, interactions, most) if interactions else _relative(scores, near)
     ranks = {path: rank for rank, path in enumerate(_nearest_files(near), start=1)}
     files = []
     for path, fused in values.of_files:
@@ -156,12 +155,22 @@ def key_of(chunk: ScoredChunk | NearChunk) -> Key:
     return chunk.scope.scope_id, chunk.chunk_id
 
 
-def _embedded_share(by_words: Iterable[RankedFile], near: Sequence[NearChunk]) -> float:
-    """Return the share of the best chunks by words that are embedded, from 0 to 1; 1 if there are none."""
+def is_embedded(by_words: Iterable[RankedFile], near: Sequence[NearChunk]) -> bool:
+    """Tell whether enough of the best chunks by words is embedded that meaning may count.
+
+    Args:
+        by_words: the files by words.
+        near: the chunks that were compared in meaning, those by words among them.
+    """
     known = {key_of(chunk) for chunk in near if chunk.is_embedded}
     scored = sorted((chunk for file in by_words for chunk in file.chunks), key=lambda chunk: chunk.order)
     compared = [key_of(chunk) in known for chunk in scored[:COMPARED_BY_WORDS]]
-    return sum(compared) / len(compared) if compared else 1.0
+    return are_enough(sum(compared), len(compared))
+
+
+def are_enough(embedded: int, texts: int) -> bool:
+    """Tell whether so many of some texts are embedded that meaning may count among them."""
+    return texts - embedded <= MAX_WAITING or embedded >= EMBEDDED_SHARE * texts
 
 
 def _by_evidence(
@@ -169,13 +178,11 @@ def _by_evidence(
     near: Sequence[NearChunk],
     interactions: Mapping[Key, float],
     most: int,
-    embedded: float,
 ) -> _Values:
     """Return values by absolute evidence.
 
     What was not compared because it stands too low in each list counts as the least similar of what was. What has
-    neither states nor a vector yet counts as the median of it. Meaning counts by the share of the best chunks by
-    words that are embedded: the fewer there are, the less it says which is best.
+    neither states nor a vector yet counts as the median of it.
     """
     cosines = {key_of(chunk): 1 - chunk.distance for chunk in near if chunk.distance is not None}
     top = max(scores.values(), default=0) / most
@@ -193,10 +200,11 @@ def _by_evidence(
             similar, cosine = typical, typical_far
         best[chunk.path] = max(best.get(chunk.path, least), similar)
         close[chunk.path] = max(close.get(chunk.path, far), cosine)
-        bonus[key] = int(most * embedded * (INTERACTION_WEIGHT * (similar - least) + doubt * (cosine - far)))
+        bonus[key] = int(most * (INTERACTION_WEIGHT * (similar - least) + doubt * (cosine - far)))
     values = {
         path: certainty * (scores.get(path, 0) / most)
-        + embedded * (INTERACTION_WEIGHT * best.get(path, least) + doubt * close.get(path, far))
+        + INTERACTION_WEIGHT * best.get(path, least)
+        + doubt * close.get(path, far)
         for path in scores.keys() | best.keys()
     }
     return _Values(sorted(values.items(), key=lambda item: (-item[1], item[0])), bonus)
