@@ -23,6 +23,7 @@ from memex.subagent.statements.places import is_statement_file
 
 POOL_FILES = 100  # that a query finds at most: a told message is a file of its own; more brought nothing
 ENTRIES = 24  # of the journal, the best, beside which others are looked at; 60 bring less than a point
+WINDOWED = 60  # entries, the best, that have a window; all 100 bring no more
 REACH = 2  # entries on either side of one that are its window
 SEEDS = 16  # files, the best, whose neighbours are looked at
 SEED_PASSAGES = 4  # of each, those that score highest
@@ -180,7 +181,7 @@ async def _reads_of_matches(evidence: Evidence, frontier: Sequence[str], memory:
     pinned = await memory.pinned(limit=MAX_PINNED)
     return Reads(
         passages=[(evidence.query, paths) for paths in (frontier, beside, pinned) if paths],
-        beside=entries_among(evidence.files),
+        beside=_windowed(evidence),
         reach=REACH,
     )
 
@@ -227,9 +228,13 @@ def _find_neighbours(evidence: Evidence) -> dict[str, ReachedFile]:
     return found
 
 
+def _windowed(evidence: Evidence) -> list[str]:
+    return entries_among(evidence.files)[:WINDOWED]
+
+
 async def _entries_beside(evidence: Evidence, tools: MemoryTools) -> dict[str, ReachedFile]:
     """Note which entries were told around those that match; return those around the ones that match best."""
-    entries = entries_among(evidence.files)
+    entries = _windowed(evidence)
     evidence.beside = await tools.entries_beside(entries, reach=REACH) if entries else {}
     best = frozenset(list(evidence.files)[:ENTRIES])
     near = [(path, beside) for path, around in evidence.beside.items() if path in best for beside in around]
