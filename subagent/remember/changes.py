@@ -98,18 +98,30 @@ class Changes:
             return self.carry_out(add, about, Contradiction(told, "rival", may_give_way=False))
         if (done := await self._put_right_shortly(add, about, first_said, tools)) is not None:
             return done
+        found, about = await self._stated_contradiction(add, about, tools)
+        add = self.carry_out(add, about, found)
+        for _ in readings_of(add.statement.text)[2:]:  # each further fact may replace another statement
+            if found is None or not (found.outcome == "replaces" and found.may_give_way):
+                break
+            found, about = await self._stated_contradiction(add, about, tools)
+            if found is not None and found.outcome == "replaces" and found.may_give_way:
+                add = self.carry_out(add, about, found)
+        return add
+
+    async def _stated_contradiction(
+        self, add: Addition, about: RelatedFiles, tools: MemoryTools
+    ) -> tuple[Contradiction | None, RelatedFiles]:
+        """Return what a new statement contradicts, and the stored ones without those that nobody states."""
         for _ in range(MAX_READ):
             found = find_contradiction(add, about, tools.analyzer, self.day, self.gone, self.project)
             if found is None or not is_entry_at(found.older.path):
-                break
+                return found, about
             if await is_stated(found.older, add.path, tools):
-                break
+                return found, about
             about = replace(
                 about, stored=tuple(statement for statement in about.stored if statement != found.older)
             )
-        else:
-            found = None
-        return self.carry_out(add, about, found)
+        return None, about
 
     def carry_out(self, add: Addition, about: RelatedFiles, found: "Contradiction | None") -> Addition:
         """Note what becomes of the statement that a new one contradicts, and return the addition of the new one."""
@@ -126,7 +138,7 @@ class Changes:
         if is_entry_at(older.path):
             return add
         self.gone.add((older.path, older.text))
-        if older.path == add.path:
+        if older.path == add.path and add.replaces is None:
             return replace(add, replaces=older.text, keeps=found.rest)
         self.removals.append(Removal(older.path, add.statement, older.text, found.rest))
         return add
@@ -379,5 +391,5 @@ def _relation(
         )
         for key, statement in alike.items()
     ]
-    relation = decide(new, compared)
+    relation = decide(new, compared, analyzer)
     return None if relation is None else (relation, alike[relation.older.text, relation.older.kind])

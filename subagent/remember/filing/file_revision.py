@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from memex.store import markdown
 from memex.store.citations.syntax import find_citations, without_citations
@@ -22,9 +23,10 @@ from memex.subagent.remember.filing.items import ListItem, line_end, list_items,
 from memex.subagent.remember.filing.sections import heading_for, index_headings, leaves_heading
 from memex.subagent.statements import paraphrase
 from memex.subagent.statements.bullets import cite, escape_line, render_bullet
+from memex.subagent.statements.comparison.conjuncts import readings_of, rest_beside
 from memex.subagent.statements.comparison.values import may_take_place
 from memex.subagent.statements.places import DONE_HEADING, general_heading, section_rank, stands_for_kind
-from memex.subagent.statements.subjects import is_replaceable, normal_form
+from memex.subagent.statements.subjects import is_replaceable, normal_form, subject_of
 
 _CONTENT_LINE = re.compile(r"[ \t]*[^\s]")
 _FULL_STOP = re.compile(r"[.!?。！？][\"'”’»)\]]*$")
@@ -33,7 +35,7 @@ _Change = tuple[int, int, str]  # a span of the text, and what stands there inst
 _Items = dict[ListItem, None]  # an ordered set
 
 
-@dataclass(slots=True)
+@dataclass
 class FileRevision:
     """A file while entries are put into it."""
 
@@ -94,8 +96,9 @@ class FileRevision:
         ]
         if older:
             return self._supersede(older[-1], planned)
+        replaced = self._replace_fact(planned) if planned.subject else None
         self._add(planned)
-        return planned.outcome()
+        return EntryOutcome("superseded", replaced) if replaced else planned.outcome()
 
     def _pending(self, planned: PlannedEntry) -> list[ListItem]:
         """Return the pending bullets of a task that were there when it was said to be done."""
@@ -160,6 +163,36 @@ class FileRevision:
         self._unindex_item(older)
         older.is_gone = True
         return EntryOutcome("superseded", older.text)
+
+    def _replace_fact(self, planned: PlannedEntry) -> str | None:
+        """Take the fact with the subject of an entry out of the last bullet that joins it to others.
+
+        Return the bullet as it was; None if none joins such a fact to others that may stay.
+        """
+        text = planned.entry.statement.text
+        for item in reversed(self.joined_facts.get(planned.subject or "", ())):
+            older = item.text
+            if item.is_gone or item.resists(planned.entry):
+                continue
+            same = {
+                fact
+                for fact in readings_of(older)[1:]
+                if subject_of(item.kind, fact) == planned.subject and may_take_place(text, fact)
+            }
+            rest = rest_beside(older, same.__contains__) if same else ""
+            if rest and self._keep(item, rest):
+                return older
+        return None
+
+    @cached_property
+    def joined_facts(self) -> dict[str, list[ListItem]]:
+        """The bullets of the file that join facts, by the subject of each fact."""
+        found: dict[str, list[ListItem]] = {}
+        for item in self.items:
+            for fact in readings_of(item.text)[1:] if item.kind not in SAME_TASK else ():
+                if subject := subject_of(item.kind, fact):
+                    found.setdefault(subject, []).append(item)
+        return found
 
     def _keep(self, item: ListItem, rest: str) -> bool:
         """Leave of a bullet what else it says, with its date and links; all of a task that is done stays, as done.

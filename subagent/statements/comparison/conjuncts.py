@@ -12,6 +12,7 @@ from memex.store.records import Span
 from memex.subagent.statements.comparison.values import values_of
 from memex.subagent.statements.rule_table import RuleTable
 from memex.subagent.statements.subjects import APOSTROPHES
+from memex.subagent.text_cache import cached_for_short_texts
 
 MAX_CHARS = 600  # a longer text is no sentence that joins facts
 MIN_WORDS = 3  # of each of two facts of which the second one lacks its verb
@@ -39,6 +40,11 @@ class Conjunct:
     predicate: int
     of: str = ""
 
+    @property
+    def has_pronoun(self) -> bool:
+        """Return whether a pronoun stands for its subject."""
+        return bool(self.of) and self.start != self.predicate
+
 
 def conjuncts_of(sentence: str) -> list[Conjunct]:
     """Return the facts that a sentence joins; one alone where no part but the whole can stand by itself."""
@@ -57,11 +63,12 @@ def conjuncts_of(sentence: str) -> list[Conjunct]:
     return facts
 
 
-def readings_of(sentence: str) -> list[str]:
+@cached_for_short_texts(entries=4_096)
+def readings_of(sentence: str) -> tuple[str, ...]:
     """Return a sentence, and each fact that it joins, with the subject that this shares with another one."""
     facts = conjuncts_of(sentence)
-    alone = [_alone(sentence, fact) for fact in facts if not fact.of or fact.start == fact.predicate]
-    return [sentence, *(alone if len(facts) > 1 else ())]
+    alone = [_alone(sentence, fact) for fact in facts if not fact.has_pronoun]
+    return (sentence, *(alone if len(facts) > 1 else ()))
 
 
 def meant_part(sentence: str, asked: frozenset[str], words: Words) -> Span | None:
@@ -78,9 +85,15 @@ def meant_part(sentence: str, asked: frozenset[str], words: Words) -> Span | Non
 
 
 def rest_beside(sentence: str, is_meant: Callable[[str], bool]) -> str:
-    """Return what a sentence says beside the facts that are meant; "" if the whole is, or none of its facts."""
+    """Return what a sentence says beside the facts that are meant.
+
+    "" if the whole is meant, or none of its facts, or one for which a pronoun stands in what would stay.
+    """
     facts = conjuncts_of(sentence)
-    part = _span(facts, [at for at, fact in enumerate(facts) if is_meant(_alone(sentence, fact))])
+    meant = [at for at, fact in enumerate(facts) if is_meant(_alone(sentence, fact))]
+    if any(at + 1 < len(facts) and at + 1 not in meant and facts[at + 1].has_pronoun for at in meant):
+        return ""
+    part = _span(facts, meant)
     return "" if part is None else sentence[: part[0]] + sentence[part[1] :]
 
 
@@ -119,8 +132,10 @@ def _fact(plain: str, start: int, end: int, older: Conjunct) -> Conjunct | None:
     if _TABLE.pattern("pronoun").match(text):
         return Conjunct(start, end, start + verb.start(), f"{older.of} {said}") if verb else None
     if verb and verb.start() == 0:
+        if _TABLE.pattern("infinitive").search(said) and _TABLE.pattern("base_form").fullmatch(verb[0]):
+            return None
         subject = plain[older.start : older.predicate].strip() or older.of
-        return Conjunct(start, end, start, subject) if subject else None
+        return Conjunct(start, end, start, subject)
     if verb and (text[:1].isupper() or _TABLE.pattern("subject").match(text)):
         return Conjunct(start, end, start + verb.start())
     owned = _TABLE.pattern("owned")

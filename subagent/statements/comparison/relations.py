@@ -13,13 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import SCALE, Query
 from memex.subagent.statements import language, sentences
 from memex.subagent.statements.comparison.asides import comes_again
+from memex.subagent.statements.comparison.conjuncts import conjuncts_of, readings_of, rest_beside
 from memex.subagent.statements.comparison.frames import are_of_other_numbers, common_frame
 from memex.subagent.statements.comparison.holders import is_of_another
-from memex.subagent.statements.comparison.replacement import Supersession, replacement
-from memex.subagent.statements.comparison.views import MAX_COMPARED_CHARS, StatementView
+from memex.subagent.statements.comparison.replacement import Ground, Supersession, replacement
+from memex.subagent.statements.comparison.views import MAX_COMPARED_CHARS, StatementView, view
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.subjects import normal_form
 
@@ -136,12 +138,15 @@ def compare(
     )
 
 
-def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relation | None:
+def decide(
+    new: StatementView, compared: Iterable[StatementComparison], analyzer: Analyzer | None = None
+) -> Relation | None:
     """Return what a new statement makes of the older one that it most likely contradicts; None for nothing.
 
     Args:
         new: the new statement.
         compared: the comparisons with all candidates.
+        analyzer: makes lexemes of single facts of candidates, of which one may give way; None if none may.
     """
     ranked = sorted(compared, key=lambda comparison: -comparison.likeness)
     form = normal_form(new.text)
@@ -158,6 +163,9 @@ def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relat
     ]
     others = [found for found in likely if normal_form(found[0].older.text) != form]
     going = [(*found, why) for found in others if (why := _replacement(new, found[0])) is not None]
+    if not going and analyzer is not None:
+        facts = ((one, _replaced_facts(new, one, analyzer)) for one in ranked)
+        going = [(one, 0.0, why) for one, why in facts if why is not None]
     # Which of several is meant is in doubt, but where each is the same sentence.
     if going and (len(going) == 1 or going[0][2].ground == "frame"):
         one, likelihood, why = going[0]
@@ -234,6 +242,36 @@ def _replacement(new: StatementView, one: StatementComparison) -> Supersession |
     is_task = older.kind in ("pending", "blocker")
     is_again = comes_again(normal_form(older.text))
     return None if (why.rest and not is_task) or is_again or _leaves_a_part(new.text, older.text) else why
+
+
+def _replaced_facts(new: StatementView, one: StatementComparison, analyzer: Analyzer) -> Supersession | None:
+    """Return why facts of those that an older statement joins go, with the others as the rest.
+
+    None if none goes, or if what goes and what stays cannot stand apart.
+    """
+    older = one.older
+    if not one.shared or older.is_guarded:
+        return None
+    said = [view(fact, new.kind, analyzer) for fact in readings_of(new.text)[1:]]
+    facts = readings_of(older.text)[1:] or ([older.text] if said else [])
+    grounds: dict[str, Ground] = {}
+    for now in said or [new]:
+        going = {fact: why for fact in facts if (why := _ground(now, fact, one, analyzer)) is not None}
+        if len(going) > 1:  # of such a thing there may be several
+            return None
+        grounds |= going
+    is_whole = len(grounds) >= len(conjuncts_of(older.text))
+    rest = "" if is_whole else rest_beside(older.text, grounds.__contains__)
+    return Supersession(next(iter(grounds.values())), rest) if grounds and (rest or is_whole) else None
+
+
+def _ground(new: StatementView, fact: str, one: StatementComparison, analyzer: Analyzer) -> Ground | None:
+    """Return why a fact of an older statement goes whole by a new one; None if it stays."""
+    older = view(fact, one.older.kind, analyzer)
+    if is_of_another(new.text, fact) or are_of_other_numbers(new.plain, older.plain):
+        return None
+    why = _replacement(new, compare(new, older, {}, is_same_scope=one.is_same_scope))
+    return why.ground if why is not None and why.ground != "done" and not why.rest else None
 
 
 def _is_another_task(new: StatementView, one: StatementComparison) -> bool:

@@ -167,12 +167,19 @@ async def test_a_correction_says_by_a_topic_what_it_is_about(service: Service, a
             "My daughter Nora plays the cello.",
             "six",
         ),
+        ("I live in Bern and work at Acme.", "I work at Bolt now.", "I live in Bern.", "Acme"),
+        ("I live in Bern and work at Acme.", "I moved to Basel.", "I work at Acme.", "Bern"),
+        ("I drive a Volvo and my wife drives a Fiat.", "My wife drives a Tesla now.", "I drive a Volvo.", "Fiat"),
+        ("Ich wohne in Bern und arbeite bei Acme.", "Ich arbeite jetzt bei Bolt.", "Ich wohne in Bern.", "Acme"),
+        ("J'habite à Lyon et je travaille chez Acme.", "Je travaille maintenant chez Bolt.",
+         "J'habite à Lyon.", "Acme"),
+        ("Vivo en Madrid y trabajo en Acme.", "Ahora trabajo en Bolt.", "Vivo en Madrid.", "Acme"),
     ],
-)
+)  # fmt: skip
 async def test_the_other_fact_of_a_line_stays(
     service: Service, alice: Caller, told: str, text: str, page: str, fact: str
 ) -> None:
-    """A correction of one fact takes that one alone out of its line."""
+    """A correction, or a new value, of one fact takes that one alone out of its line."""
     await remember(service, alice, told, said_at=TOLD)
     answer = await remember(service, alice, text)
     listed = await service.execute(alice, "memory_list", {"prefix": "user/"})
@@ -182,3 +189,38 @@ async def test_the_other_fact_of_a_line_stays(
     assert [one["older"] for one in answer["replaced"]] == [told]
     assert f"- {page} ({TOLD})" in "\n".join(read)
     assert fact not in "\n".join(read)
+
+
+# What is told, and what is said beside it: of somebody else, of another thing, or of what there may be several of.
+JOINED_BESIDE = [
+    ("I live in Bern and work at Acme.", "My sister works at Bolt now."),
+    ("I live in Bern and work at Acme.", "I might work at Bolt now."),
+    ("I drive a Volvo and my wife drives a Fiat.", "My cousin drives a Tesla now."),
+    ("I want to live in Basel and work at Bolt.", "I work at Acme now."),
+    ("I speak German and work at Acme.", "I speak Dutch now."),
+    ("My boss is Tim and he lives in Bern.", "My boss is Tom."),
+    ("I pay Tom 50 euros and pay Ana 60 euros.", "I pay Eva 70 euros now."),
+    ("My dentist is Dr. Huber and my doctor is Dr. Lang.", "My accountant is Dr. Meier now."),
+    ("Ich wohne in Bern und arbeite bei Acme.", "Mein Bruder arbeitet jetzt bei Bolt."),
+]
+
+
+@pytest.mark.parametrize(("told", "text"), JOINED_BESIDE)
+async def test_what_is_said_of_something_else_leaves_a_line_whole(
+    service: Service, alice: Caller, told: str, text: str
+) -> None:
+    """No fact of it goes."""
+    await remember(service, alice, told, said_at=TOLD)
+
+    assert (await remember(service, alice, text))["replaced"] == []
+
+
+@pytest.mark.parametrize("told", ["I live in Bern and work at Acme.", "I live in Bern. I work at Acme."])
+async def test_each_fact_of_a_new_line_counts(service: Service, alice: Caller, told: str) -> None:
+    """It may replace facts of one line, and of several."""
+    await remember(service, alice, told, said_at=TOLD)
+    await remember(service, alice, "I live in Basel and work at Bolt now.")
+    shown = await whole(service, alice)
+
+    assert "Bern" not in shown
+    assert "Acme" not in shown

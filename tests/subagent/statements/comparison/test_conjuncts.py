@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.store.search.analyzer import analyzer_of
-from memex.subagent.statements.comparison.conjuncts import conjuncts_of, meant_part
+from memex.subagent.statements.comparison.conjuncts import conjuncts_of, meant_part, readings_of, rest_beside
 from memex.subagent.statements.named import content_of
 
 ENGLISH = analyzer_of("english")
@@ -38,6 +38,27 @@ def test_a_request_takes_the_words_of_the_fact_that_it_means() -> None:
         span = meant_part(sentence, words(content_of(request_)), words)
 
         assert (sentence[slice(*span)] if span else "") == gone
+
+
+def test_what_a_pronoun_stands_for_does_not_go_alone() -> None:
+    """Else the rest would speak of whoever takes its place."""
+    sentence = "My boss is Tim and he lives in Bern."
+    first, *_ = readings_of(sentence)[1:]
+
+    assert rest_beside(sentence, lambda fact: fact == first) == ""
+    assert rest_beside("My boss is Tim and I live in Bern.", lambda fact: fact == first) == "I live in Bern."
+
+
+def test_an_infinitive_states_nothing_alone() -> None:
+    """What is wished or denied with two verbs is no fact by its second one; a verb with an ending is."""
+    for sentence in (
+        "I want to live in Split and work at Rook.",
+        "I would live in Split and work at Rook.",
+        "I didn't live in Split and work at Rook.",
+    ):
+        assert len(conjuncts_of(sentence)) == 1
+    assert readings_of("Ina goes to school and plays chess.")[1:] == ("Ina goes to school", "Ina plays chess")
+    assert readings_of("Vivo en Split y trabajo en Rook.")[1:] == ("Vivo en Split", "trabajo en Rook")
 
 
 @given(st.text(max_size=120), st.text(max_size=20))
