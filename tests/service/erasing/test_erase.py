@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,14 @@ from memex.errors import (
     WordsErased,
 )
 from memex.service.erasing.erase import ERASE, citing_digests
+from memex.service.erasing.remains import remains_entry
 from memex.service.log.blame import BLAME
 from memex.service.log.replay.requests import replay_call
 from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Caller, Service
 from memex.store.embedded.home import LEDGER
+from memex.store.search.analyzer import analyzer_of
+from memex.store.sql import sql
 from memex.store.upkeep.words import ledger
 from memex.store.upkeep.words.digests import ErasedWords
 from memex.store.upkeep.words.erasing import erase as erase_words
@@ -434,7 +438,10 @@ async def test_writers_at_the_same_moment_are_before_it_or_refused(
 async def test_it_is_repeatable_wherever_it_is_killed(
     service: Service, caller_of: CallerOf, monkeypatch: pytest.MonkeyPatch, first: int
 ) -> None:
-    """Killed at each third statement, the same request ends it, with one receipt that counts everything once."""
+    """Killed at each third statement, the same request ends it, with one receipt that counts everything once.
+
+    It leaves the tombstone of the sentence once, whole.
+    """
     whole: dict[str, int] = {}
     killed_at, rounds, is_done, execute = first, 0, False, _Connection.execute
     while not is_done:
@@ -445,6 +452,9 @@ async def test_it_is_repeatable_wherever_it_is_killed(
         entry = ErasedWords.of([WORD], bytes([killed_at]) * 32).dump() | {
             "erasure_id": f"{killed_at:024x}", "user_id": user, "is_wide": False, "conversations": False,
             "token": user, "target": "text", "kept": [], "by": {}, "tenant": "default",
+            "remains": remains_entry(
+                [f"I met {WORD} in Lisbon."], analyzer_of("english"), ended_at=datetime.now(UTC), tool_call_id=user
+            ),
         }  # fmt: skip
         erasing = partial(erase_words, service.database, agent.access.tenant_id, entry, citing_digests)
         executed = 0
@@ -471,3 +481,45 @@ async def test_it_is_repeatable_wherever_it_is_killed(
     assert killed_at > 100
     receipts = "select count(*), count(finished_at) as ended from word_erasure"
     assert await select(service.database, receipts) == [(rounds, rounds)]
+    left = (
+        "select count(*), count(distinct scope_id) as scopes from tombstone where tool_call_id like 'user-%'"
+    )
+    assert await select(service.database, left) == [(rounds, rounds)]
+
+
+@pytest.mark.parametrize("at", ["raise", "tombstone_add", "finish"])
+async def test_tombstones_are_left_once_if_it_is_killed_late(
+    service: Service,
+    alice: Caller,
+    caller_of: CallerOf,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    at: str,
+) -> None:
+    """An erasure everywhere leaves them in shared files too; the next start ends it, in these as well."""
+    service.erasure_ledger = tmp_path / LEDGER
+    await write(service, alice, "user/a.md", f"# A\n\n- I met {WORD} in Lisbon.\n")
+    admin = await caller_of("alice", role="admin")
+    await write(service, admin, "shared/b.md", f"# B\n\n- I met {WORD} in Lisbon.\n")
+    named: dict[str, Any] = {"text": f"I met {WORD} in Lisbon.", "everywhere": True}
+    shown = await preview(service, admin, **named)
+    execute, statement = _Connection.execute, sql(f"erasure/words_{at}")
+
+    async def dying(self: Any, *given: Any, **more: Any) -> Any:
+        if given[0] == statement:
+            raise asyncio.CancelledError
+        return await execute(self, *given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_Connection, "execute", dying)
+        with pytest.raises(asyncio.CancelledError):
+            await ERASE.call(service, admin, named | {"confirm": shown.confirm})
+    left = "select count(*), count(distinct scope_id) as scopes from tombstone where strength = 'forgotten'"
+    assert await select(service.database, left) == [(0, 0)]
+    ended = [await run_ledger(service.database, service.erasure_ledger, citing_digests) for _ in range(2)]
+    again = await ERASE.call(service, admin, named | {"confirm": shown.confirm})
+
+    assert ended == [1, 0]
+    assert await select(service.database, left) == [(2, 2)]
+    assert again.receipt is not None
+    assert (await verify(service, admin, again.receipt)).is_known

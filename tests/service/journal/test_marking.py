@@ -152,6 +152,21 @@ async def test_what_agents_wrote_and_sent_is_answered_as_before(service: Service
     assert len(past) == len(as_told)
 
 
+async def test_the_words_of_a_request_are_marked(service: Service, alice: Caller) -> None:
+    """Those that the statement has not are too, where memory was searched with them; the rest of the text stays."""
+    await remember(service, alice, TEA)
+    asked = "My train is late. Forget everything about my quetzalcoatl ritual tea."
+    done = await remember(service, alice, asked, call="ritual")
+    shown = [
+        await answer(service, caller, "memory_operation", {"tool_call_id": "ritual"})
+        for caller in (alice, person(alice))
+    ]
+
+    assert [one["text"] for one in done["forgotten"]] == [TEA]
+    assert ["ritual tea" in one for one in shown] == [False, True]
+    assert "My train is late." in shown[0]
+
+
 async def test_no_agent_finds_a_call_by_what_was_forgotten(service: Service, alice: Caller) -> None:
     """A filter by a guess finds what it finds of nothing; other words find the call, and a person finds all."""
     await forget_all(service, alice)

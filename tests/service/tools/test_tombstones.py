@@ -4,10 +4,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from tests.kit.documents import current, push
 from tests.kit.memory import open_project, remember, write
 from tests.kit.rows import select
 from tests.kit.zips import zipped
 from tests.service.distil.kit import distil, put, said
+from tests.service.tools.test_model_remember import Model, answer, edit
 
 from memex.service.log.replay.bundle import export_call
 from memex.service.log.replay.bundle_archive import pack_bundle, read
@@ -97,6 +99,36 @@ async def test_an_import_does_not_bring_it_back(service: Service, alice: Caller)
     assert VALUE not in await shown(service, alice, f"{QUESTION} boat tea", budget=8_000)
     assert VALUE not in await shown(service, alice, include=["conversations"])
     assert "The boat is red" in await shown(service, alice, "boat")
+
+
+async def test_a_model_is_not_told_what_was_forgotten(service: Service, alice: Caller) -> None:
+    """It plans the rest of an older text, and what it says from elsewhere is not kept either."""
+    await forget(service, alice)
+    model = Model(lambda _: answer(edit(EMAIL), edit("The boat is red.")))
+    older = f"{EMAIL} The boat is red."
+    done = await remember(model.service(service.database), alice, older, said_at=OLDER)
+
+    assert model.told
+    assert not any(VALUE in told for told in model.told)
+    assert "forgotten" in {skip["reason"] for skip in done["skipped"]}
+    held = await shown(service, alice, f"{QUESTION} boat")
+    assert VALUE not in held
+    assert "The boat is red" in held
+
+
+async def test_a_mirrored_document_does_not_bring_it_back(service: Service, alice: Caller) -> None:
+    """Nor does a conversation beside memory; other passages of both are shown."""
+    await forget(service, alice)
+    await push(service, alice, {"mail.md": f"# Mail\n\n{EMAIL}\n", "boat.md": "# Boat\n\nThe boat is red.\n"})
+    await put(service, alice, "mail", said(("user", EMAIL), ("user", "The boat is quick.")))
+    alice = await current(service, alice)
+    held = await shown(
+        service, alice, f"{QUESTION} boat", include=["documents", "conversations"], budget=8_000
+    )
+
+    assert VALUE not in held
+    assert "The boat is red" in held
+    assert "The boat is quick" in held
 
 
 async def test_a_number_in_words_is_the_number(service: Service, alice: Caller) -> None:

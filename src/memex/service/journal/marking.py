@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from memex.errors import Forbidden
 from memex.service.call import Caller
+from memex.service.erasing.targets import is_long
 from memex.service.tools.tool import Arguments, Tool, WriteTool
 from memex.store.database import Database, Rows
 from memex.store.text_pool import offload
@@ -104,3 +105,4 @@ def _texts(found: Rows) -> Iterator[str]:
         request = find_forget_request(text)
         if request is not None and not request.is_bare:
             yield request.text
+            yield from filter(is_long, (request.topic, *request.focus))  # memory was searched with them
