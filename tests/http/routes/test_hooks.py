@@ -82,3 +82,30 @@ def test_the_first_prompt_of_a_session_is_given_the_pack(served: Served, key_of:
         {"session_id": "s5", "prompt": "memex: off"},
     ):
         assert answered(**nothing) == {}
+
+
+def test_the_pack_of_a_session_holds_marks(served: Served, key_of: KeyOf) -> None:
+    """In the place of what somebody asked to forget, though a session said it too."""
+    headers = {"Authorization": f"Bearer {key_of(bound_to='alice', tenant='home')}"}
+    tea = "I prefer quetzalcoatl tea in the morning."
+    message = {"id": "1", "role": "user", "text": f"Goal: {tea}", "said_at": "2026-11-20T09:00:00Z"}
+    event = {
+        "runtime": "my_agent", "session": "tea", "event": "1", "kind": "stop", "time": "2026-11-20T10:00:00Z",
+        "project": "apollo", "cwd": "/code/0", "messages": [message],
+        "metadata": {"label": LABEL, "root": "/code/0"},
+    }  # fmt: skip
+    prompt = STOP | {"hook_event_name": "UserPromptSubmit", "prompt": "Go on.", "cwd": "/code/0/src"}
+
+    def post(path: str, body: dict[str, object]) -> dict[str, dict[str, str]]:
+        answer = httpx2.post(f"{served.url}{path}", json=body, headers=headers)
+        return dict(answer.raise_for_status().json())
+
+    post("/v1/events", {"events": [event]})
+    post("/v1/tools/memory_remember/execute", {"arguments": {"text": tea}})
+    before = post("/v1/hooks/claude-code", prompt)["hookSpecificOutput"]["additionalContext"]
+    post("/v1/tools/memory_remember/execute", {"arguments": {"text": f"Please forget that {tea}"}})
+    after = post("/v1/hooks/claude-code", prompt | {"session_id": "s2"})["hookSpecificOutput"]
+
+    assert tea in before
+    assert "quetzalcoatl" not in after["additionalContext"]
+    assert "[forgotten]" in after["additionalContext"]

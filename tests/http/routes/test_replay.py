@@ -58,3 +58,20 @@ def test_what_cannot_be_is_refused(alice: Client, asked: str) -> None:
         answer = alice.post(f"/v1/operations/{call}/replay", json=body)
 
         assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+@pytest.mark.parametrize("body", [None, {"as_of": "now"}])
+def test_a_replay_shows_an_agent_marks(alice: Client, asked: str, body: dict[str, Any] | None) -> None:
+    """Of a call that saw what somebody asked to forget since; so does one with something changed."""
+    tea = "I prefer quetzalcoatl tea in the morning."
+    told = {"context": {"toolCallId": "told"}, "arguments": {"text": tea}}
+    assert alice.post("/v1/tools/memory_remember/execute", json=told).is_success
+    question = {"context": {"toolCallId": "question"}, "arguments": {"query": "Which tea do I prefer?"}}
+    assert "quetzalcoatl" in alice.post("/v1/tools/memory_context/execute", json=question).text
+    forget = {"arguments": {"text": f"Please forget that {tea}"}}
+    assert alice.post("/v1/tools/memory_remember/execute", json=forget).is_success
+
+    shown = alice.post("/v1/operations/question/replay", json=body).text
+
+    assert "quetzalcoatl" not in shown
+    assert "[forgotten]" in shown

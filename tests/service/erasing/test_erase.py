@@ -369,6 +369,17 @@ async def test_a_preview_is_of_its_user(service: Service, me: Caller, caller_of:
         await ERASE.call(service, bob, {"text": WORD, "confirm": mine.confirm})
 
 
+async def test_a_receipt_is_of_its_user(
+    service: Service, alice: Caller, me: Caller, caller_of: CallerOf
+) -> None:
+    """Who has the receipt of another user can check no guess with it."""
+    await write(service, alice, "user/a.md", f"I met {WORD}.\n")
+    receipt = await erase(service, me, text=WORD)
+
+    with pytest.raises(Forbidden):
+        await verify(service, await person_of(service, await caller_of("bob"), "bob"), receipt)
+
+
 async def test_a_replay_says_erased_and_not_damaged(service: Service, alice: Caller, me: Caller) -> None:
     """Of a call whose row held the words, and of one that found other things because they are gone."""
     await write(service, alice, "user/a.md", f"# Trip\n\nWe met {WORD} on the trip to Peru.\n")

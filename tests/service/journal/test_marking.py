@@ -167,6 +167,19 @@ async def test_the_words_of_a_request_are_marked(service: Service, alice: Caller
     assert "My train is late." in shown[0]
 
 
+async def test_a_line_that_was_put_right_is_marked(service: Service, alice: Caller) -> None:
+    """The page has other words than the journal, from which a correction in one word made them."""
+    await remember(service, alice, "I prefer quetzalcoatl tea at 5 pm.")
+    await remember(service, alice, "No, it is at 6 pm.")
+    right = "I prefer quetzalcoatl tea at 6 pm."
+    done = await remember(service, alice, f"Please forget that {right}")
+
+    past = {"path": PAGE, "version": 2}
+    assert [one["text"] for one in done["forgotten"]] == [right]
+    assert right not in await answer(service, alice, "memory_read", past)
+    assert right in await answer(service, person(alice), "memory_read", past)
+
+
 async def test_no_agent_finds_a_call_by_what_was_forgotten(service: Service, alice: Caller) -> None:
     """A filter by a guess finds what it finds of nothing; other words find the call, and a person finds all."""
     await forget_all(service, alice)
