@@ -4,9 +4,11 @@ from dataclasses import replace
 
 from memex.store.entry_path import is_entry_at
 from memex.store.search.analyzer import Analyzer
-from memex.subagent.planner import RememberPlan, Removal
+from memex.subagent.planner import FiledStatement, RememberPlan, Removal
+from memex.subagent.statements.comparison.views import view
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.forgetting import ForgetRequest, is_about
+from memex.subagent.statements.named import content_of
 
 
 def with_old_value(plan: RememberPlan, request: ForgetRequest, analyzer: Analyzer) -> RememberPlan:
@@ -43,10 +45,13 @@ def with_old_value(plan: RememberPlan, request: ForgetRequest, analyzer: Analyze
         for path, text, newer in changed
         if newer and is_about(request, (text, newer.text), analyzer)
     }
+    given_up = () if old else _given_up(plan, request, analyzer)
+    old = old or {(older.path, older.text) for older in given_up}
     if len(old) != 1:
         return plan
     [(path, text)] = old
-    told = tuple(older for older, _ in rivals if (older.path, older.text) in old and is_entry_at(path))
+    older_ones = (*given_up, *(older for older, _ in rivals))
+    told = tuple(older for older in older_ones if (older.path, older.text) in old and is_entry_at(path))
     asked = Statement("note", request.text, request.start, request.end)
     page = () if told else (Removal(path, asked, text, is_forgotten=True),)
     return replace(
@@ -57,4 +62,22 @@ def with_old_value(plan: RememberPlan, request: ForgetRequest, analyzer: Analyze
         overtaken=tuple(one for one in plan.overtaken if (one.older.path, one.older.text) not in old),
         candidates=(),
         forgotten=told[:1],
+    )
+
+
+def _given_up(plan: RememberPlan, request: ForgetRequest, analyzer: Analyzer) -> tuple[FiledStatement, ...]:
+    """Return the candidates that begin with the words of a request, if its text tells in others what holds now.
+
+    `My address is …` gives way to `I live at … now`, and `My office address is …` does not.
+    """
+    now = [add.statement for add in plan.adds]
+    if not any(view(one.text, one.kind, analyzer).is_change for one in now):
+        return ()
+    thing = content_of(request.topic.strip(" .,!")).casefold().split()
+    return tuple(
+        candidate
+        for candidate in plan.candidates
+        if thing
+        and content_of(candidate.text).casefold().split()[: len(thing)] == thing
+        and any(is_about(request, (candidate.text, one.text), analyzer) for one in now)
     )

@@ -334,6 +334,45 @@ async def test_the_old_is_forgotten_and_the_new_kept(
     assert text.split(". ", 1)[1] in context
 
 
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        ("My address is 12 Mill Lane. My office address is 3 High Street.",
+         "Forget my old address. I live at 44 Elm Road now."),
+        ("Meine Adresse ist Mill-Weg 12. Unsere Büroadresse ist High-Street 3.",
+         "Vergiss meine alte Adresse. Ich wohne jetzt im Ulmenweg 4."),
+        ("Mon adresse est 12 rue Mill. L'adresse du bureau est 3 rue High.",
+         "Oublie mon ancienne adresse. J'habite maintenant 9 rue du Port."),
+    ],
+)  # fmt: skip
+async def test_another_wording_says_what_is_old(
+    service: Service, alice: Caller, told: str, text: str
+) -> None:
+    """Where somebody lives now says that the address is old, and not that of another place."""
+    await remember(service, alice, told, said_at="2026-01-10")
+    answer = await remember(service, alice, text)
+    held = await whole(service, alice, "address Adresse adresse dirección")
+
+    assert ["Mill" in one["text"] for one in answer["forgotten"]] == [True]
+    assert "Mill" not in held
+    assert "High" in held
+    assert text.split(". ")[1] in held
+
+
+@pytest.mark.parametrize(
+    "beside", ["I lived there for years.", "I might live at 44 Elm Road.", "I like Bath."]
+)
+async def test_what_is_no_new_value_says_nothing_of_the_old(
+    service: Service, alice: Caller, beside: str
+) -> None:
+    """The address that holds stays, and the caller is asked."""
+    await remember(service, alice, "My address is 12 Mill Lane.", said_at="2026-01-10")
+    answer = await remember(service, alice, f"Forget my old address. {beside}")
+
+    assert "forgotten" not in answer
+    assert "Mill" in await whole(service, alice, "What is my address?")
+
+
 async def test_what_is_stated_beside_says_not_what_else_is_old(service: Service, alice: Caller) -> None:
     """A new address does not say that there is a new dentist; the old address is replaced, and no candidate."""
     for text in ("My address is 12 Elm Road.", "My dentist is Dr. Abel."):

@@ -198,6 +198,18 @@ async def test_a_replaced_value_stays_past(service: Service, alice: Caller) -> N
     assert "Lyon" in anew
 
 
+async def test_a_replaced_value_stays_past_without_the_newer_one(service: Service, alice: Caller) -> None:
+    """No page gets it from an older text, though no line stands in its way."""
+    home = "I live in {}."
+    await remember(service, alice, home.format("Lyon"), said_at=TOLD)
+    await remember(service, alice, home.format("Oslo"), said_at="2026-02-10")
+    await service.execute(alice, "memory_delete", {"path": "user/profile.md"})
+    older = await remember(service, alice, home.format("Lyon"), said_at=OLDER)
+
+    assert [skip["reason"] for skip in older["skipped"]] == ["superseded"]
+    assert "Lyon" not in await shown(service, alice, "Where do I live?")
+
+
 async def test_nobody_else_forgets(service: Service, alice: Caller, caller_of: CallerOf) -> None:
     """A tombstone is that of one user, and holds no word: only salted digests."""
     bob = await caller_of("bob")
