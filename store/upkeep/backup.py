@@ -186,6 +186,8 @@ def restore(conninfo: str, path: Path, *, progress: Progress) -> dict[str, int]:
         StoreUnavailable: the database does not take the rows.
     """
     backup = check(path)
+    if backup.tables.keys() <= {*KEYS}:
+        raise ValidationFailed(f"{path} holds the keys of a backup alone.", hint="Name the backup beside it.")
     sources = [(path, backup)]
     if (keys := keys_beside(path)).exists():
         if (of_keys := check(keys)).backup_id != backup.backup_id:

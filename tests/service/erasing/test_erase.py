@@ -316,7 +316,7 @@ async def test_a_receipt_is_checked_against_the_database(service: Service, alice
     anew = await verify(service, me, receipt)
 
     assert (good.is_known, good.is_gone) == (True, True)
-    assert (forged.is_known, forged.is_gone) == (False, True)
+    assert (forged.is_known, forged.is_erased_again, forged.is_gone) == (False, False, True)
     assert (anew.is_known, anew.is_gone, "revision" in anew.found) == (True, False, True)
     assert WORD not in receipt.model_dump_json()
 

@@ -7,7 +7,7 @@ from tests.kit.memory import remember, write
 from tests.kit.rows import select
 from tests.kit.zips import zipped
 from tests.service.distil.kit import distil, put, refreshed, said
-from tests.service.erasing.kit import erase, person_of
+from tests.service.erasing.kit import erase, person_of, verify
 
 from memex.service.erasing.erase import citing_digests
 from memex.service.service import Caller, Service
@@ -78,6 +78,27 @@ async def test_what_is_told_anew_holds_and_the_answer_says_that_it_was_gone(
     held = await shown(service, erased)
     assert VALUE in held
     assert "oolong" not in held
+
+
+async def test_a_receipt_says_that_a_restored_database_erased_the_words_again(
+    service: Service, alice: Caller, tmp_path: Path
+) -> None:
+    """Another time and other counts are those of the database; any other change makes it unknown."""
+    service.erasure_ledger = tmp_path / LEDGER
+    await write(service, alice, "user/a.md", f"{EMAIL}\n")
+    me = await person_of(service, alice)
+    receipt = await erase(service, me, text=EMAIL)
+    for statement in RESTORED:
+        await select(service.database, statement)
+    await run_ledger(service.database, service.erasure_ledger, citing_digests)
+    me = await person_of(service, alice)
+    changed = receipt.model_copy(update={"conversations": True})
+    checks = [await verify(service, me, one) for one in (receipt, changed)]
+
+    assert [(one.is_known, one.is_erased_again, one.is_gone) for one in checks] == [
+        (False, True, True),
+        (False, False, True),
+    ]
 
 
 async def test_the_ledger_and_the_tombstones_hold_no_words(service: Service, erased: Caller) -> None:

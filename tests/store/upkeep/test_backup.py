@@ -222,6 +222,14 @@ def test_a_backup_with_a_flipped_byte_is_refused_or_whole(conninfo: str, tmp_pat
     assert refused > 200
 
 
+def test_the_keys_alone_are_no_backup(conninfo: str, tmp_path: Path) -> None:
+    """The file beside the backup is refused, and named for what it is."""
+    create(conninfo, path := tmp_path / "b.zip")
+
+    with pytest.raises(ValidationFailed, match="keys of a backup alone"):
+        restore(conninfo, backup.keys_beside(path))
+
+
 def test_the_ledger_of_this_machine_is_kept(conninfo: str, tmp_path: Path) -> None:
     """What a backup knows is added once, behind what was erased since."""
     path, here = tmp_path / "b.zip", tmp_path / "here.jsonl"

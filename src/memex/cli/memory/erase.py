@@ -85,7 +85,7 @@ async def verify(
     if session.user == UserOptions().user and isinstance(told.get("user"), str):
         session = session.of(told["user"])  # no other user was named, and the receipt names its own
     checked = await session.call("erasure_verify", {"receipt": told})
-    is_good = checked["is_known"] and checked["is_gone"]
+    is_good = (checked["is_known"] or checked["is_erased_again"]) and checked["is_gone"]
     return CommandOutput(
         checked, lambda screen: _show_check(screen, checked), exit_code=0 if is_good else FOUND
     )
@@ -134,7 +134,11 @@ def _show_receipt(screen: Screen, receipt: dict[str, Any], file: Path | None) ->
 
 
 def _show_check(screen: Screen, checked: dict[str, Any]) -> None:
-    known = "The database has this receipt." if checked["is_known"] else "The database has no such receipt."
-    screen.line((known, "green" if checked["is_known"] else "red"))
+    if checked["is_known"]:
+        screen.line(("The database has this receipt.", "green"))
+    elif checked["is_erased_again"]:
+        screen.line(("The database was restored since, and has erased these words again.", "green"))
+    else:
+        screen.line(("The database has no such receipt.", "red"))
     screen.line("The words stand nowhere." if checked["is_gone"] else "The words stand here:")
     _show_counts(screen, checked["found"], [])

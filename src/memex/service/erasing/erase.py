@@ -128,11 +128,14 @@ class VerifyArguments(Arguments):
 class VerifyResult(ToolResult):
     """The outcome of a check.
 
-    `is_known` says whether the database has this receipt, unchanged. `found` counts the rows that hold the words
-    now, by their table: they were told anew since, or came with a backup that was not started with the ledger.
+    `is_known` says whether the database has this receipt, unchanged; `is_erased_again` that it was restored from a
+    backup since, and erased these words then by the ledger, so that its times and counts are others. `found` counts
+    the rows that hold the words now, by their table: they were told anew since, or came with a backup that was not
+    started with the ledger.
     """
 
     is_known: bool
+    is_erased_again: bool = False
     is_gone: bool
     found: dict[str, int]
 
@@ -244,11 +247,17 @@ async def _verify(call: OperationCall, arguments: VerifyArguments) -> LoggedAnsw
     except ValueError as error:
         raise ValidationFailed("The receipt holds something that is no digest.") from error
     found = await erasing.find(call.database, receipt.erasure_id)
-    is_known = found is not None and found.tenant_id == call.access.tenant_id and _receipt(found) == receipt
+    own = _receipt(found) if found is not None and found.tenant_id == call.access.tenant_id else None
+    is_known, is_erased_again = own == receipt, False
+    if own is not None and own.finished_at is not None and own.begun_at != receipt.begun_at:
+        ran = {name: getattr(receipt, name) for name in ("begun_at", "finished_at", "counts")}
+        is_erased_again = own.model_copy(update=ran) == receipt
     _, counts = await _count(
         call, words, receipt.user, everywhere=receipt.everywhere, conversations=receipt.conversations
     )
-    result = VerifyResult(is_known=is_known, is_gone=not counts, found=counts)
+    result = VerifyResult(
+        is_known=is_known, is_erased_again=is_erased_again, is_gone=not counts, found=counts
+    )
     return LoggedAnswer(result, result.body())
 
 
