@@ -172,10 +172,10 @@ async def test_a_line_that_was_put_right_is_marked(service: Service, alice: Call
     await remember(service, alice, "I prefer quetzalcoatl tea at 5 pm.")
     entry = (await remember(service, alice, "No, it is at 6 pm."))["entry"].rpartition("@")[0]
     right = "I prefer quetzalcoatl tea at 6 pm."
-    done = await remember(service, alice, f"Please forget that {right}")
+    done = await remember(service, alice, "Forget everything about quetzalcoatl.")
 
     assert [one["text"] for one in done["forgotten"]] == [right]
-    for path, version, words in ((PAGE, 2, right), (entry, 1, "it is at 6 pm")):
+    for path, version, words in ((PAGE, 2, "tea at 6 pm"), (entry, 1, "it is at 6 pm")):
         past = {"path": path, "version": version}
         assert words not in await answer(service, alice, "memory_read", past)
         assert words in await answer(service, person(alice), "memory_read", past)
