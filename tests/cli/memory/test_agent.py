@@ -142,6 +142,21 @@ def test_forget_lists_what_may_be_meant(memex: Memex) -> None:
 
 
 @pytest.mark.slow
+def test_remember_says_what_was_forgotten_before(memex: Memex) -> None:
+    """An older text with it is not kept; a new one is, and both answers say why."""
+    pia = ("--user", "pia")
+    text = "My parking space has the number 4417."
+    memex.plain("remember", text, "--said-at", "2026-01-10", *pia)
+    memex.plain("forget", "4417", *pia)
+
+    older = memex.plain("remember", text, "--said-at", "2026-01-05", *pia)
+    anew = memex.plain("remember", text, *pia)
+
+    assert "forgotten on request; to have it again" in older
+    assert re.search(rf"^holds again +forgotten +by\n{re.escape(text)} ", anew, re.MULTILINE)
+
+
+@pytest.mark.slow
 def test_remember_takes_its_text_from_anywhere(memex: Memex, tmp_path: Path) -> None:
     """From words, a file, a dash and stdin alike; a dry run writes nothing."""
     source = tmp_path / "said.txt"

@@ -13,6 +13,7 @@ from memex.cli.output import (
     CommandOutput,
     Screen,
     format_count,
+    format_time,
     numbers,
     program_name,
     shorten,
@@ -22,6 +23,7 @@ from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
+WITHHELD = "forgotten on request; to have it again, say it anew in plain words"
 NEVER_STORED = "A secret itself is never stored"  # as the note of an answer says it
 QUOTED_CHARS = 60
 BAR_CHARS = 30
@@ -290,11 +292,23 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
                 "why",
                 "dim",
                 cell=lambda skip: (
-                    f"known in {skip['known_in']}" if skip["known_in"] else skip["reason"].replace("_", " ")
+                    f"known in {skip['known_in']}"
+                    if skip["known_in"]
+                    else WITHHELD
+                    if skip["reason"] == "forgotten"
+                    else skip["reason"].replace("_", " ")
                 ),
             ),
         ]
         screen.records(skipped, columns)
+    if again := done.get("again"):
+        columns = [
+            Column("holds again", cut=True, cell=lambda one: said[one["start"] : one["end"]]),
+            Column("forgotten", "dim", cell=lambda one: format_time(one["forgotten_at"])),
+            Column("by", "dim", cell="tool_call_id"),
+        ]
+        screen.line()
+        screen.records(again, columns)
     if forgotten := done.get("forgotten"):
         screen.line()
         screen.records(forgotten, [Column("forgotten", cell="text"), Column("in", "dim", cell="path")])
