@@ -63,9 +63,11 @@ def conjuncts_of(sentence: str) -> list[Conjunct]:
     return facts
 
 
-@cached_for_short_texts(entries=4_096)
+@cached_for_short_texts(entries=8_192)
 def readings_of(sentence: str) -> tuple[str, ...]:
     """Return a sentence, and each fact that it joins, with the subject that this shares with another one."""
+    if not _TABLE.pattern("between").search(sentence):
+        return (sentence,)
     facts = conjuncts_of(sentence)
     alone = [_alone(sentence, fact) for fact in facts if not fact.has_pronoun]
     return (sentence, *(alone if len(facts) > 1 else ()))

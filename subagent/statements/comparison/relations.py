@@ -250,7 +250,7 @@ def _replaced_facts(new: StatementView, one: StatementComparison, analyzer: Anal
     None if none goes, or if what goes and what stays cannot stand apart.
     """
     older = one.older
-    if not one.shared or older.is_guarded:
+    if not one.shared or older.is_guarded or len(older.text) > MAX_REPLACED_CHARS:
         return None
     said = [view(fact, new.kind, analyzer) for fact in readings_of(new.text)[1:]]
     facts = readings_of(older.text)[1:] or ([older.text] if said else [])
