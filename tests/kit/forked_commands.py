@@ -25,6 +25,8 @@ from pathlib import Path
 from runpy import run_module
 from typing import IO, Any, NoReturn
 
+from tests.kit.patterns import read_each_language
+
 LOADED = [
     "memex.api.ingest.ingest",
     "memex.logging",
@@ -236,10 +238,9 @@ def _import_commands(group: Any) -> None:
 def _read_tables() -> None:
     """Read the settings and the tables of the built-in planner, which takes a command longer than its own work."""
     from memex.settings import read_settings
-    from memex.subagent.statements.extraction import extract_statements
 
     read_settings()
-    extract_statements("I prefer tea.")
+    read_each_language()
     for name, module in [*sys.modules.items()]:
         load = getattr(module, "_load", None) if name.startswith("memex.subagent.") else None
         if load is not None and not signature(load).parameters:

@@ -78,7 +78,7 @@ def _collect() -> list[UsedPattern]:
     for module in pkgutil.walk_packages(package.__path__, "memex."):
         if not module.name.startswith(NEEDS_EXTRA):
             importlib.import_module(module.name)
-    _read_each_language()
+    read_each_language()
     found |= {(one.text, one.flags): one for one in _lazy_patterns()}
     return sorted(found.values(), key=lambda one: (one.module, one.name, one.text))
 
@@ -91,11 +91,11 @@ def _caller() -> tuple[str, str, int]:
     return frame.f_globals["__name__"], frame.f_globals.get("__file__") or "", frame.f_lineno
 
 
-def _read_each_language() -> None:
+def read_each_language() -> None:
     """Let patterns be compiled that are made for a language, or at first use."""
     # Imported here: a module that is loaded before is not seen.
     from memex.store.search.analyzer import analyzer_of
-    from memex.store.search.dates import parse_days
+    from memex.store.search.dates import parse_days, with_iso_days
     from memex.store.search.snippet import snippet
     from memex.subagent.context.intents import intent_of
     from memex.subagent.statements.comparison.holders import is_about_another
@@ -113,6 +113,7 @@ def _read_each_language() -> None:
         extract_statements(text)
         find_forget_request(text)
         parse_days(text, now)
+        with_iso_days(text, ())
         find_days(text, now.date())
         view(text, "note", english)
         snippet(text, ["anna"], english, max_chars=40)
