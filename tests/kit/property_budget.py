@@ -1,8 +1,9 @@
 """On how much a property is tried: on few and small inputs, or on many and large ones in `make test-all`."""
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
+import pytest
 from hypothesis import settings
 
 T = TypeVar("T")
@@ -25,6 +26,15 @@ def scaled(size: int) -> int:
 def sampled(items: Sequence[T], every: int) -> Sequence[T]:
     """Return each item in a thorough run, and otherwise one of `every`."""
     return items if is_thorough() else items[::every]
+
+
+def in_turn(rows: Iterable[Any], every: int = 3) -> list[Any]:
+    """Return the rows of a table as parameters of a test: one of `every` runs always, the others as slow tests."""
+    listed = (pytest.param(*row) if isinstance(row, tuple) else pytest.param(row) for row in rows)
+    return [
+        row if number % every == 0 else row._replace(marks=(pytest.mark.slow,))
+        for number, row in enumerate(listed)
+    ]
 
 
 def costly() -> int:

@@ -10,6 +10,7 @@ from tests.cli.conftest import Memex
 pytestmark = pytest.mark.usefixtures("server_up")
 
 
+@pytest.mark.slow
 def test_an_id_that_is_the_name_of_a_command_is_shown(memex: Memex) -> None:
     """`log` alone lists; an id shows its call; one that a command has is reached by --call or show."""
     pat = ("--user", "pat")

@@ -49,6 +49,7 @@ def test_a_backup_is_restored_into_an_empty_folder(memex: Memex, server_folder: 
     assert "There is nothing to do." in memex.plain("upgrade")
 
 
+@pytest.mark.slow
 def test_backups_of_one_moment_lie_in_the_folder_that_was_named(memex: Memex, tmp_path: Path) -> None:
     """A folder takes a file that is named by the time, however many begin in one second."""
     memex.plain("list")

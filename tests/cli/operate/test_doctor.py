@@ -1,5 +1,6 @@
 """What `memex doctor` says of the logins of a database, and of the model that reads sessions."""
 
+import pytest
 from tests.cli.conftest import Memex
 from tests.kit.agents_logins import agents_login
 from tests.kit.model_server import ModelServer, embeds, fails
@@ -33,6 +34,7 @@ async def test_doctor_names_settings_of_earlier_versions(memex: Memex, lent: Len
     assert found["MEMEX_WORK_MODEL"]["state"] == "note"
 
 
+@pytest.mark.slow
 async def test_only_what_was_tried_is_a_tick(
     memex: Memex, lent: LentDatabase, model_server: ModelServer
 ) -> None:

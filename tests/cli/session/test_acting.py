@@ -50,7 +50,7 @@ def test_a_command_shows_what_the_users_agent_sees(ways: dict[str, Memex], way: 
     assert hidden in ways[way].plain(*READING[name], "--as-admin", "--json")
 
 
-@pytest.mark.parametrize("way", ["here", "there"])
+@pytest.mark.parametrize("way", [pytest.param("here", marks=pytest.mark.slow), "there"])
 def test_what_takes_an_admin_is_refused_with_the_option(ways: dict[str, Memex], way: str) -> None:
     """A project without membership, writing to shared/, and a call of an admin: the hint says --as-admin."""
     refused = {
@@ -66,7 +66,7 @@ def test_what_takes_an_admin_is_refused_with_the_option(ways: dict[str, Memex], 
         assert (error["code"], "--as-admin" in error["hint"]) == (code, True), words
 
 
-@pytest.mark.parametrize("way", ["here", "there"])
+@pytest.mark.parametrize("way", [pytest.param("here", marks=pytest.mark.slow), "there"])
 def test_an_admin_may_do_more(ways: dict[str, Memex], way: str) -> None:
     """Read any project, write to shared/, and undo it, each by the option alone."""
     call = f"guide-{way}"

@@ -130,6 +130,7 @@ async def test_an_old_text_has_its_day(service: Service, alice: Caller) -> None:
     assert [one.entries for one in (await READ_JOURNAL.call(service, alice, {})).months] == [1]
 
 
+@pytest.mark.slow
 async def test_a_text_that_is_told_a_hundred_times_is_one_entry(service: Service, alice: Caller) -> None:
     """With the day of each time."""
     days = [(date(2024, 1, 1) + timedelta(days=number)).isoformat() for number in range(100)]

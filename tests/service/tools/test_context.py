@@ -701,7 +701,7 @@ async def test_what_was_left_out_is_counted_and_the_best_of_it_named(service: Se
     [
         "tea " * (1 << 18),
         pytest.param("茶" * 340_000, marks=pytest.mark.slow),
-        "[[b c]] tea " * 87_000,
+        pytest.param("[[b c]] tea " * 87_000, marks=pytest.mark.slow),
     ],
 )
 async def test_a_line_of_a_mebibyte_keeps_every_promise(service: Service, alice: Caller, line: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from tests.kit.memory import remember
+from tests.kit.property_budget import in_turn
 
 from memex.service.service import Caller, Service
 
@@ -99,7 +100,9 @@ async def whole(service: Service, caller: Caller, query: str) -> str:
     return str(found["context"])
 
 
-@pytest.mark.parametrize(("texts", "request_", "gone", "stays"), FORGOTTEN, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(
+    ("texts", "request_", "gone", "stays"), in_turn(FORGOTTEN), ids=lambda value: str(value)[:30]
+)
 async def test_all_that_is_meant_is_gone_at_once(
     service: Service, alice: Caller, texts: tuple[str, ...], request_: str, gone: tuple[str, ...], stays: str
 ) -> None:

@@ -36,7 +36,7 @@ from tests.kit.model_server import (
     serving,
 )
 from tests.kit.postgres_servers import Server
-from tests.kit.property_budget import costly
+from tests.kit.property_budget import costly, in_turn
 
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
@@ -328,7 +328,7 @@ MENDED: dict[str, list[Act]] = {
 }
 
 
-@pytest.mark.parametrize("script", MENDED.values(), ids=MENDED.keys())
+@pytest.mark.parametrize("script", in_turn(MENDED.values()), ids=MENDED.keys())
 async def test_a_model_that_mends_its_ways_plans(
     ask: Ask, model_server: ModelServer, script: list[Act]
 ) -> None:
@@ -392,7 +392,7 @@ ALWAYS: dict[str, list[Act]] = {
 
 
 @pytest.mark.parametrize("mode", ["auto", pytest.param("single", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("script", ALWAYS.values(), ids=ALWAYS.keys())
+@pytest.mark.parametrize("script", in_turn(ALWAYS.values()), ids=ALWAYS.keys())
 async def test_a_model_that_gives_no_plan_is_replaced_by_rules(
     ask: Ask, mode: str, script: list[Act], model_server: ModelServer
 ) -> None:

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from tests.kit.postgres_servers import Server
+from tests.kit.property_budget import in_turn
 
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
@@ -122,12 +123,15 @@ async def test_words_answer_where_pgvector_is_closed(
 
 @pytest.mark.parametrize(
     "loss",
-    [
-        "alter extension vector set schema elsewhere",
-        "drop extension vector cascade",
-        "drop table embedding cascade",
-        "revoke all on embedding from memex_agent, memex_admin",
-    ],
+    in_turn(
+        [
+            "alter extension vector set schema elsewhere",
+            "drop extension vector cascade",
+            "drop table embedding cascade",
+            "revoke all on embedding from memex_agent, memex_admin",
+        ],
+        2,
+    ),
 )
 async def test_a_loss_while_the_service_runs_is_answered_by_words(
     admin: "psycopg.Connection[Any]", empty: str, loss: str

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.kit.memory import remember
+from tests.kit.property_budget import in_turn
 
 from memex.service.service import Caller, Service
 
@@ -54,7 +55,9 @@ async def whole(service: Service, caller: Caller) -> str:
     return str((await service.execute(caller, "memory_context", asked))["context"])
 
 
-@pytest.mark.parametrize(("told", "text", "gone", "there"), PUT_RIGHT, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(
+    ("told", "text", "gone", "there"), in_turn(PUT_RIGHT), ids=lambda value: str(value)[:30]
+)
 async def test_one_statement_is_put_right(
     service: Service, alice: Caller, told: str, text: str, gone: str, there: str
 ) -> None:

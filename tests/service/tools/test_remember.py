@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.kit.memory import open_project, remember, skipped
+from tests.kit.property_budget import in_turn
 
 from memex.errors import (
     FileNotFound,
@@ -639,7 +640,7 @@ def structure(text: str) -> tuple[Any, list[str], list[str]]:
     )
 
 
-@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("text", in_turn(ODD.values()), ids=ODD)
 async def test_no_text_breaks_a_files_structure(service: Service, alice: Caller, text: str) -> None:
     """It adds list items under our headings and nothing else, and is known when it comes again."""
     await remember(service, alice, text)

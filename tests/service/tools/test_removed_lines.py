@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.kit.memory import open_project, remember, run_tool, write
+from tests.kit.property_budget import in_turn
 
 from memex.errors import FileNotFound, LineNotFound, ProjectNotFound, VersionConflict
 from memex.service.review.deciding import decide
@@ -242,7 +243,7 @@ async def tell_all(service: Service, caller: Caller, removal: Removal) -> None:
         await remember(service, caller, text, call=f"told-{number}", **more)
 
 
-@pytest.mark.parametrize("name", REMOVALS)
+@pytest.mark.parametrize("name", in_turn(REMOVALS))
 async def test_what_is_taken_out_is_listed_and_can_be_put_back(
     service: Service, alice: Caller, name: str
 ) -> None:

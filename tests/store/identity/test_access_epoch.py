@@ -24,7 +24,6 @@ from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
 
 CallerOf = Callable[..., Awaitable[Caller]]
-pytestmark = pytest.mark.both_servers
 
 RAISING = {
     "a key is revoked": "update api_key set revoked_at = now()",

@@ -115,7 +115,6 @@ async def rows_of_others(service: Service, scope_id: int) -> dict[str, list[str]
     return found
 
 
-@pytest.mark.both_servers
 async def test_a_write_touches_no_rows_of_others(parted: Service) -> None:
     """Rows of all users and projects stand at the same places of their partitions; one user's files are written.
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.kit.growth import LINEAR, growth
+from tests.kit.property_budget import in_turn
 
 from memex.subagent.context.intents import intent_of
 
@@ -119,7 +120,7 @@ def test_any_question_may_be_asked(question: str) -> None:
     assert intent_of(question) == intent_of(question)
 
 
-@pytest.mark.parametrize("seed", ["what ", "was wurde ", "how do i ", " ", "A "])
+@pytest.mark.parametrize("seed", in_turn(["what ", "was wurde ", "how do i ", " ", "A "], 2))
 def test_reading_a_question_takes_linear_time(seed: str) -> None:
     """Four times the characters take about four times as long, of 200,000 too."""
     assert growth(lambda size: partial(intent_of, (seed * size)[:size]), 20_000) < LINEAR

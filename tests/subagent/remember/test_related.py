@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from tests.kit.memory import open_project
+from tests.kit.property_budget import in_turn
 
 from memex.service.service import Caller, Service
 from memex.store import links
@@ -52,14 +53,17 @@ async def ask(service: Service, alice: Caller) -> Ask:
 
 @pytest.mark.parametrize(
     "content",
-    [
-        "The boat is blue.",
-        "# Boat\n\nSome words.\nThe boat is blue.\nMore words.\n",
-        "- the boat is blue (2020-01-01) [[people/bob]]\n",
-        "* The boat is really blue!\r\n",
-        "1. The boat is blue",
-        f"# Long\n\n{'Other words here. ' * 400}\n\nThe boat is blue.\n",
-    ],
+    in_turn(
+        [
+            "The boat is blue.",
+            "# Boat\n\nSome words.\nThe boat is blue.\nMore words.\n",
+            "- the boat is blue (2020-01-01) [[people/bob]]\n",
+            "* The boat is really blue!\r\n",
+            "1. The boat is blue",
+            f"# Long\n\n{'Other words here. ' * 400}\n\nThe boat is blue.\n",
+        ],
+        2,
+    ),
 )
 async def test_a_line_or_bullet_that_says_the_same_is_known(ask: Ask, content: str) -> None:
     """Its reference names the file and version; what does not count in a statement does not count here."""
