@@ -6,7 +6,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import pytest
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH, MAX_CACHED_STATEMENT_PARAMS
 from tests.kit.plans import generic_plan
 
@@ -204,10 +203,39 @@ async def _check_plans(service: Service, alice: Caller, indexes: dict[str, str])
                 assert used & set(indexes[name].split("|")), (name, looked_up)
 
 
+async def _check_postings(service: Service, alice: Caller) -> None:
+    """Row-level security leaves scope and lexeme to the primary key: neither is a filter."""
+    async with service.database.transaction(alice.access) as connection:
+        for name in ("search/lexeme_frequency", "search/posting_read"):
+            nodes = await generic_plan(
+                connection, name, PARAMETERS | {"scope_ids": [alice.access.log_scope_id]}
+            )
+
+            conditions = [node["Index Cond"] for node in nodes if node.get("Index Name") == "posting_pkey"]
+            assert len(conditions) == 1, nodes
+            assert "scope_id = " in conditions[0]
+            assert "lexeme = " in conditions[0]
+
+
+async def _check_entries_beside(service: Service, alice: Caller) -> None:
+    """A day of thousands of entries is not sorted for each of the hundreds that match."""
+    parameters = PARAMETERS | {"scope_id": alice.access.log_scope_id}
+    async with service.database.transaction(alice.access) as connection:
+        nodes = await generic_plan(connection, "memory/entry_beside", parameters)
+
+    before, after = [node for node in nodes if node.get("Index Name", "").startswith("revision")]
+    assert before["Node Type"] == after["Node Type"] == "Index Scan", nodes
+    assert "path >= " in before["Index Cond"], before
+    assert "path < " in after["Index Cond"], after
+    assert not any(node.get("Sort Key") == ["revision.path"] for node in nodes), nodes
+
+
 async def test_statements_read_no_other_scope(service: Service, alice: Caller) -> None:
     """With several hundred scopes: no table is read through, and the scope is a condition of each index."""
     await _many_scopes(service, alice)
     await _check_plans(service, alice, INDEXES)
+    await _check_postings(service, alice)
+    await _check_entries_beside(service, alice)
 
 
 async def test_plans_need_no_statistics(service: Service, alice: Caller) -> None:
@@ -230,43 +258,12 @@ async def test_plans_need_no_statistics(service: Service, alice: Caller) -> None
 
             used = [node["Index Name"] for node in nodes if node.get("Index Name", "").startswith("revision")]
             assert sorted(used) in [sorted(indexes), *AS_GOOD.get(name, [])], (name, nodes)
+    await _check_entries_beside(service, alice)
 
 
 async def test_plans_made_before_anything_is_stored_hold(service: Service, alice: Caller) -> None:
     """A connection keeps its plans: those that it makes over new tables name the scope all the same."""
     await _check_plans(service, alice, {})
-
-
-async def test_postings_are_looked_up_by_scope_and_lexeme(service: Service, alice: Caller) -> None:
-    """Row-level security leaves both to the primary key: neither is a filter."""
-    await _many_scopes(service, alice)
-    async with service.database.transaction(alice.access) as connection:
-        for name in ("search/lexeme_frequency", "search/posting_read"):
-            nodes = await generic_plan(
-                connection, name, PARAMETERS | {"scope_ids": [alice.access.log_scope_id]}
-            )
-
-            conditions = [node["Index Cond"] for node in nodes if node.get("Index Name") == "posting_pkey"]
-            assert len(conditions) == 1, nodes
-            assert "scope_id = " in conditions[0]
-            assert "lexeme = " in conditions[0]
-
-
-@pytest.mark.parametrize("analyzed", [pytest.param(True, marks=pytest.mark.slow), False])
-async def test_entries_beside_one_are_the_first_of_their_index(
-    service: Service, alice: Caller, *, analyzed: bool
-) -> None:
-    """A day of thousands of entries is not sorted for each of the hundreds that match."""
-    await _many_scopes(service, alice, analyzed=analyzed)
-    parameters = PARAMETERS | {"scope_id": alice.access.log_scope_id}
-    async with service.database.transaction(alice.access) as connection:
-        nodes = await generic_plan(connection, "memory/entry_beside", parameters)
-
-    before, after = [node for node in nodes if node.get("Index Name", "").startswith("revision")]
-    assert before["Node Type"] == after["Node Type"] == "Index Scan", nodes
-    assert "path >= " in before["Index Cond"], before
-    assert "path < " in after["Index Cond"], after
-    assert not any(node.get("Sort Key") == ["revision.path"] for node in nodes), nodes
 
 
 RUN_ONCE = {"upkeep/grants_missing"}  # as a service or a command starts

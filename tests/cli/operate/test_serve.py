@@ -98,7 +98,7 @@ def test_a_request_under_way_may_end(memex: Memex) -> None:
     """A request whose body comes after SIGTERM gets its answer."""
     key = memex.plain("keys", "create", "--role", "agent").strip()
     body = b"# Slow\n"
-    with memex.serve() as serving:
+    with memex.serve(is_forked=True) as serving:
         port = int(serving.ready["url"].rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as client:
             client.sendall(

@@ -25,7 +25,6 @@ async def _connected(proxy: CountingProxy) -> psycopg.AsyncConnection:
     return await psycopg.AsyncConnection.connect(proxy.conninfo, autocommit=True, application_name=NAME)
 
 
-@pytest.mark.both_servers
 async def test_a_statement_is_one_round_trip(conninfo: str) -> None:
     """Whether it is sent plainly, with parameters or prepared; logging in counts for nothing."""
     with counting_proxy(conninfo, quiet_s=QUIET_S) as proxy:
