@@ -42,6 +42,7 @@ def pods() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
             yield pod, container
 
 
+@pytest.mark.slow
 def test_manifests_fit_the_schemas_of_kubernetes() -> None:
     """No field is misspelt or of another type; every object has its place."""
     found = list(objects())

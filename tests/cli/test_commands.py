@@ -167,6 +167,7 @@ def test_a_call_is_logged_and_reverted(memex: Memex, serving: Serving) -> None:
     assert memex.plain("log", "--limit", "1").endswith("  FILE_NOT_FOUND\n"), "in the place of what it wrote"
 
 
+@pytest.mark.slow
 def test_all_that_an_actor_did_is_undone_when_it_is_confirmed(memex: Memex, serving: Serving) -> None:
     """Without --yes it is only shown; files that others rewrote are named, and the command says how to undo it."""
     for name in ("a", "b"):

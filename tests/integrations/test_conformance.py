@@ -31,7 +31,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Loading one of these, or starting it for each test, takes seconds. The tests of its own adapter run always.
-HEAVY = {"llama-index", "google-adk", "mcp-stdio"}
+HEAVY = {"langchain", "llama-index", "google-adk", "openai-agents", "mcp-stdio"}
 
 
 def _param(surface: Surface) -> Any:

@@ -12,6 +12,7 @@ from memex.service.service import Caller, Service
 pytestmark = pytest.mark.embedded_only
 
 
+@pytest.mark.slow
 async def test_workers_sum_what_the_log_holds(conninfo: str, service: Service, alice: Caller) -> None:
     """Two replicas at once: each call is counted once."""
     for number in range(3):

@@ -291,6 +291,7 @@ def test_number_of_links_is_bounded() -> None:
     assert [link.raw for link in after_brackets] == ["[[a]]", "[[b]]"]
 
 
+@pytest.mark.slow
 def test_hostile_repetition_ends() -> None:
     """A long run of opened brackets, quotes or lists is read in bounded work, whatever it means."""
     for unit in (

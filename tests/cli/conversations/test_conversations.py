@@ -207,6 +207,7 @@ def test_a_transcript_without_words_is_an_error_only_alone(memex: Memex, tmp_pat
     assert report["messages_added"] == 1
 
 
+@pytest.mark.slow
 def test_a_transcript_that_has_grown_is_read_on(memex: Memex, tmp_path: Path) -> None:
     """Only what was added is read; numbers go on, and a transcript that was cut and rewritten is read anew."""
     user = ("--user", "ingest-grace")
@@ -265,6 +266,7 @@ ODD: dict[str, tuple[str, str]] = {
     "what",
     [pytest.param(what, marks=() if what in ODD_ALWAYS else pytest.mark.slow) for what in ODD],
 )
+@pytest.mark.slow
 def test_an_odd_conversation_keeps_no_other_out(memex: Memex, tmp_path: Path, what: str) -> None:
     """What the database cannot hold is replaced, and an import of the same again finds it known."""
     user = ("--user", f"ingest-odd-{list(ODD).index(what)}")
@@ -356,6 +358,7 @@ def transcript(folder: Path, words: str) -> Path:
 @pytest.mark.parametrize(
     "words", ["Half \ude00 😀", "A NUL \0", pytest.param("w" * 70_000, marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_a_transcript_begins_with_any_words(memex: Memex, tmp_path: Path, words: str) -> None:
     """What a reader notes for the next time keeps no transcript out."""
     user = ("--user", f"ingest-words-{len(words)}-{ord(words[-1])}")

@@ -51,6 +51,7 @@ def test_the_journal_is_shown_by_months_and_days(memex: Memex) -> None:
     assert refused(memex, "journal", "yesterday", *eve) == "VALIDATION_ERROR"
 
 
+@pytest.mark.slow
 def test_an_entry_is_not_rewritten(memex: Memex) -> None:
     """Neither written nor patched nor moved, and the error says what to do instead."""
     kim = ("--user", "kim")
@@ -76,6 +77,7 @@ def test_a_backfill_says_what_it_made(memex: Memex) -> None:
     assert shown == "Made: 0 entries of 0 calls.\n"
 
 
+@pytest.mark.slow
 def test_a_search_names_the_entry_of_a_statement(memex: Memex) -> None:
     """Below the hit of its page; the entry is no hit of its own."""
     ada = ("--user", "ada")

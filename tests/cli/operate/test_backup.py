@@ -93,6 +93,7 @@ def test_an_upgrade_says_from_where_to_where_and_makes_a_backup(
         server.drop("memex_upgraded_back")
 
 
+@pytest.mark.slow
 def test_an_older_program_refuses_a_newer_schema_and_a_newer_backup(
     memex: Memex, empty: str, tmp_path: Path
 ) -> None:

@@ -178,6 +178,7 @@ async def test_many_conversations_come_in_portions(
     assert "".join((await files(service, anna)).values()).count("is called Wave") == 5
 
 
+@pytest.mark.slow
 def test_hostile_texts_are_read_in_time() -> None:
     """A megabyte of anything states nothing or little, and raises nothing."""
     for piece in (

@@ -592,6 +592,7 @@ async def test_a_link_to_a_heading_gives_its_section(service: Service, alice: Ca
     }
 
 
+@pytest.mark.slow
 async def test_a_hub_costs_no_more_than_a_page(service: Service, alice: Caller) -> None:
     """Of 10,000 links some are followed: as many operations as for ten, and as few files looked at."""
     targets = {f"user/n/{n}.md": f"Note {n}." for n in range(300)}

@@ -104,7 +104,7 @@ async def test_vectors_are_used_wherever_pgvector_stands(
     assert examine_pgvector(await examine(empty)).state == "ok"
 
 
-@pytest.mark.parametrize("layout", CLOSED)
+@pytest.mark.parametrize("layout", in_turn(CLOSED))
 async def test_words_answer_where_pgvector_is_closed(
     admin: "psycopg.Connection[Any]", empty: str, layout: str
 ) -> None:

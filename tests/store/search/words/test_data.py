@@ -76,17 +76,9 @@ def test_passages_of_people_are_indexed_whole() -> None:
     assert changed == set()
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "base64",
-        *(
-            pytest.param(kind, marks=pytest.mark.slow)
-            for kind in ("hexadecimal", "lines", "uuids", "json", "numbers")
-        ),
-    ],
-)
+@pytest.mark.parametrize("kind", ["base64", "hexadecimal", "lines", "uuids", "json", "numbers"])
 async def test_data_makes_the_database_grow_by_a_few_times_its_size(
     service: Service, alice: Caller, kind: str
 ) -> None:
