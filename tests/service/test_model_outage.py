@@ -22,6 +22,7 @@ from tests.kit.model_server import (
 )
 
 from memex.call_context import CallContext
+from memex.service.chunk_embedding import backfill
 from memex.service.health.health import AnswersHealth, read_health
 from memex.service.log.call_list import read_attempts
 from memex.service.log.replay.requests import replay_call, replayable
@@ -345,6 +346,8 @@ async def test_a_search_brings_an_embedder_back(
     probing = await asyncio.gather(*(find(service, ann) for _ in range(20)))
     probes = len(model_server.requests) - sent
     model_server.play(embeds, endless=True)
+    assert service.embedder is not None
+    await backfill(service.database, service.embedder)
     back = [await find(service, ann) for _ in range(3)]
 
     assert probes == 1
