@@ -34,6 +34,17 @@ def test_a_forged_form_puts_nothing_back(site: Site) -> None:
     assert api.get("/v1/removed", params={"state": "replaced"}).json()["lines"] == [line]
 
 
+def test_review_says_which_words_a_decision_takes_out(site: Site) -> None:
+    """Each candidate of a request that may mean several statements, and that they leave the journal too."""
+    api, call = site.api(bound_to="alice"), "/v1/tools/memory_remember/execute"
+    for text in ("I drive a Golf.", "My sister drives a Golf.", "Forget the Golf."):
+        api.post(call, json={"arguments": {"text": text}})
+    page = site.visitor(bound_to="alice").client.get("/ui/review").text
+
+    for text in ("I drive a Golf.", "My sister drives a Golf."):
+        assert f"takes out <q><bdi>{text}</bdi></q>, and hides these words in the journal" in page
+
+
 def test_a_line_that_its_handle_took_out_is_not_called_replaced(site: Site) -> None:
     """Nothing newer takes its place: somebody said that it no longer holds."""
     api, call = site.api(bound_to="alice"), "/v1/tools/memory_remember/execute"
