@@ -24,6 +24,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import lru_cache, partial
+from statistics import median_high
 from typing import NamedTuple
 
 from memex.store.entry_path import entries_among, entry_day, is_entry_at
@@ -489,8 +490,8 @@ async def add_meaning(
 ) -> list[ContextLine]:
     """Return lines, best first, with what they mean in their scores: MaxSim above what is typical, and nearness.
 
-    A line that is not embedded yet counts as typical, so that it stands among the others by its words. Where many
-    are not, words alone count.
+    A line that is not embedded counts as typical, so that it stands among the others by its words; and the more
+    such lines there are, the less meaning counts.
 
     Args:
         question: as it was asked.
@@ -510,15 +511,14 @@ async def add_meaning(
         None if similar is None else similar / SIMILARITY_SCALE + _nearness(line, near)
         for line, similar in zip(lines, found, strict=True)
     ]
-    known = sorted(value for value in meant if value is not None)
-    if not known or not are_enough(len(known), max(len(known), sum(map(_is_embedded_alone, lines)))):
+    if not (weight := _weight_of_meaning(lines, found)):
         return list(lines)
-    typical = known[len(known) // 2]
+    typical = median_high(value for value in meant if value is not None)
     return best_first(
         line
         if value is None or similar is None
         else line._replace(
-            score=line.score + value - typical,
+            score=line.score + weight * (value - typical),
             similarity=similar / SIMILARITY_SCALE,
             why=_why(line, "meaning") if similar >= NEAR * SIMILARITY_SCALE and not line.share else line.why,
         )
@@ -526,9 +526,15 @@ async def add_meaning(
     )
 
 
-def _is_embedded_alone(line: ContextLine) -> bool:
-    """Tell whether a line is embedded by itself, sooner or later; see `embedded_lines`."""
-    return line.unit is not None or is_entry_at(line.reference.path)
+def _weight_of_meaning(lines: Sequence[ContextLine], found: Sequence[int | None]) -> float:
+    """Return the share of told lines that are embedded, which code never is; 0 while whole texts wait for it."""
+    paths = [line.candidate.reference.path for line in lines]
+    known = {path for path, similar in zip(paths, found, strict=True) if similar is not None}
+    told = [path for path, one in zip(paths, lines, strict=True) if one.unit is not None or is_entry_at(path)]
+    if not are_enough(sum([path in known for path in told]), len(told)):
+        return 0.0
+    embedded = len(found) - found.count(None)
+    return embedded / max(1, embedded, len(told))
 
 
 def waiting_lines(lines: Sequence[ContextLine]) -> list[ContextLine]:

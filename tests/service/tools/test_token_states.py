@@ -222,3 +222,21 @@ async def test_states_of_two_models_stand_side_by_side(searched: tuple[Service, 
     assert by_other["hits"][0]["path"] == "user/tea.md"
     assert by_other["hits"][0]["match"]["interaction"] != first["hits"][0]["match"]["interaction"]
     assert [texts for texts, _ in await sizes(service)] == [3, 3]
+
+
+async def test_words_alone_rank_until_nearly_all_is_embedded(searched: tuple[Service, Caller]) -> None:
+    """Of some texts meaning knows which is nearest; of the others, which may answer better, it knows nothing."""
+    service, caller = searched
+    for number in range(6):
+        content = f"# Note {number}\n\nA cluster of {number} grapes.{' Grapes.' * number}"
+        await service.execute(caller, "memory_write", {"path": f"user/{number}.md", "content": content})
+    asked = {"query": "kubrnetes cluster nodes"}
+
+    words = await service.execute(caller, "memory_find", asked | {"mode": "bm25"})
+    early = await service.execute(caller, "memory_find", asked)
+    await backfill(service.database, WordEmbedder())
+    later = await service.execute(caller, "memory_find", asked)
+
+    assert [hit["path"] for hit in early["hits"]] == [hit["path"] for hit in words["hits"]]
+    assert {hit["match"]["mode"] for hit in early["hits"]} == {"bm25"}
+    assert {hit["match"]["mode"] for hit in later["hits"]} == {"hybrid"}
