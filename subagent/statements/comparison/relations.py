@@ -254,15 +254,19 @@ def _replaced_facts(new: StatementView, one: StatementComparison, analyzer: Anal
         return None
     said = [view(fact, new.kind, analyzer) for fact in readings_of(new.text)[1:]]
     facts = readings_of(older.text)[1:] or ([older.text] if said else [])
+    if not facts:
+        return None
     grounds: dict[str, Ground] = {}
     for now in said or [new]:
         going = {fact: why for fact in facts if (why := _ground(now, fact, one, analyzer)) is not None}
         if len(going) > 1:  # of such a thing there may be several
             return None
         grounds |= going
+    if not grounds:
+        return None
     is_whole = len(grounds) >= len(conjuncts_of(older.text))
     rest = "" if is_whole else rest_beside(older.text, grounds.__contains__)
-    return Supersession(next(iter(grounds.values())), rest) if grounds and (rest or is_whole) else None
+    return Supersession(next(iter(grounds.values())), rest) if rest or is_whole else None
 
 
 def _ground(new: StatementView, fact: str, one: StatementComparison, analyzer: Analyzer) -> Ground | None:
