@@ -16,7 +16,7 @@ def main() -> int:
     for statement_set in load_sets():
         views = views_of(statement_set)
         pairs += len(views) * (len(views) - 1)
-        for removed in removed_pairs(views, views, statement_set.analyzer):
+        for removed in removed_pairs(views, views):
             found += 1
             sys.stdout.write(f"{statement_set.name}\n  older: {removed.older}\n  newer: {removed.newer}\n")
     seconds = time.monotonic() - started

@@ -85,9 +85,7 @@ def views_of(one: TrueStatements) -> list[StatementView]:
     return [view(said.text, said.kind, one.analyzer) for line in one.lines for said in statements_of(line)]
 
 
-def removed_pairs(
-    newer: Sequence[StatementView], older: Sequence[StatementView], analyzer: Analyzer
-) -> Iterator[RemovedPair]:
+def removed_pairs(newer: Sequence[StatementView], older: Sequence[StatementView]) -> Iterator[RemovedPair]:
     """Yield the pairs of which the newer statement takes the older one, or a fact of it, out.
 
     Each pair is compared by itself.
@@ -97,7 +95,7 @@ def removed_pairs(
         for old in older:
             if new is old:
                 continue
-            found = decide(new, [compare(new, old, weights)], analyzer)
+            found = decide(new, [compare(new, old, weights)], with_facts=True)
             if found is not None and found.outcome != "rival":
                 yield RemovedPair(new.text, old.text)
 
@@ -109,7 +107,7 @@ def standing_after(line: TwoFacts) -> tuple[str, bool]:
     texts, is_changed = [newer.text for newer in new], False
     for older in statements_of(line.older):
         old = view(older.text, older.kind, analyzer)
-        decided = (decide(other, [compare(other, old, {})], analyzer) for other in new)
+        decided = (decide(other, [compare(other, old, {})], with_facts=True) for other in new)
         found = next(filter(None, decided), None)
         is_going = found is not None and found.outcome != "rival"
         is_changed = is_changed or is_going

@@ -391,5 +391,5 @@ def _relation(
         )
         for key, statement in alike.items()
     ]
-    relation = decide(new, compared, analyzer)
+    relation = decide(new, compared, with_facts=True)
     return None if relation is None else (relation, alike[relation.older.text, relation.older.kind])

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import SCALE, Query
 from memex.subagent.statements import language, sentences
 from memex.subagent.statements.comparison.asides import comes_again
@@ -139,14 +138,14 @@ def compare(
 
 
 def decide(
-    new: StatementView, compared: Iterable[StatementComparison], analyzer: Analyzer | None = None
+    new: StatementView, compared: Iterable[StatementComparison], *, with_facts: bool = False
 ) -> Relation | None:
     """Return what a new statement makes of the older one that it most likely contradicts; None for nothing.
 
     Args:
         new: the new statement.
         compared: the comparisons with all candidates.
-        analyzer: makes lexemes of single facts of candidates, of which one may give way; None if none may.
+        with_facts: a single fact of a candidate that joins several may give way too.
     """
     ranked = sorted(compared, key=lambda comparison: -comparison.likeness)
     form = normal_form(new.text)
@@ -163,8 +162,8 @@ def decide(
     ]
     others = [found for found in likely if normal_form(found[0].older.text) != form]
     going = [(*found, why) for found in others if (why := _replacement(new, found[0])) is not None]
-    if not going and analyzer is not None:
-        facts = ((one, _replaced_facts(new, one, analyzer)) for one in ranked)
+    if not going and with_facts:
+        facts = ((one, _replaced_facts(new, one)) for one in ranked)
         going = [(one, 0.0, why) for one, why in facts if why is not None]
     # Which of several is meant is in doubt, but where each is the same sentence.
     if going and (len(going) == 1 or going[0][2].ground == "frame"):
@@ -244,7 +243,7 @@ def _replacement(new: StatementView, one: StatementComparison) -> Supersession |
     return None if (why.rest and not is_task) or is_again or _leaves_a_part(new.text, older.text) else why
 
 
-def _replaced_facts(new: StatementView, one: StatementComparison, analyzer: Analyzer) -> Supersession | None:
+def _replaced_facts(new: StatementView, one: StatementComparison) -> Supersession | None:
     """Return why facts of those that an older statement joins go, with the others as the rest.
 
     None if none goes, or if what goes and what stays cannot stand apart.
@@ -252,13 +251,13 @@ def _replaced_facts(new: StatementView, one: StatementComparison, analyzer: Anal
     older = one.older
     if not one.shared or older.is_guarded or len(older.text) > MAX_REPLACED_CHARS:
         return None
-    said = [view(fact, new.kind, analyzer) for fact in readings_of(new.text)[1:]]
+    said = [view(fact, new.kind, new.analyzer) for fact in readings_of(new.text)[1:]]
     facts = readings_of(older.text)[1:] or ([older.text] if said else [])
     if not facts:
         return None
     grounds: dict[str, Ground] = {}
     for now in said or [new]:
-        going = {fact: why for fact in facts if (why := _ground(now, fact, one, analyzer)) is not None}
+        going = {fact: why for fact in facts if (why := _ground(now, fact, one)) is not None}
         if len(going) > 1:  # of such a thing there may be several
             return None
         grounds |= going
@@ -269,9 +268,9 @@ def _replaced_facts(new: StatementView, one: StatementComparison, analyzer: Anal
     return Supersession(next(iter(grounds.values())), rest) if rest or is_whole else None
 
 
-def _ground(new: StatementView, fact: str, one: StatementComparison, analyzer: Analyzer) -> Ground | None:
+def _ground(new: StatementView, fact: str, one: StatementComparison) -> Ground | None:
     """Return why a fact of an older statement goes whole by a new one; None if it stays."""
-    older = view(fact, one.older.kind, analyzer)
+    older = view(fact, one.older.kind, new.analyzer)
     if is_of_another(new.text, fact) or are_of_other_numbers(new.plain, older.plain):
         return None
     why = _replacement(new, compare(new, older, {}, is_same_scope=one.is_same_scope))

@@ -90,6 +90,7 @@ class StatementView:
         may_change: it may change what memory holds: it is not guarded, denies nothing, and quotes nobody.
         is_guarded: it is a hypothesis, hearsay, an exception or a denial, and changes nothing.
         is_open: it is a task, a blocker or an open question.
+        analyzer: made its lexemes, and makes those of its clauses and of its single facts.
     """
 
     text: str

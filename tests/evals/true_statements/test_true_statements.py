@@ -24,7 +24,7 @@ def test_no_true_statement_takes_another_one_out(every: int) -> None:
         views = views_of(one)
         newer = list(islice(views, number, None, len(views) // EACH_SET))[:EACH_SET]
         pairs += len(newer) * (len(views) - 1)
-        assert list(removed_pairs(newer, views, one.analyzer)) == [], one.name
+        assert list(removed_pairs(newer, views)) == [], one.name
 
     assert len(sets) == 20
     assert {len(one.lines) for one in sets} == {250}
